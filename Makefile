@@ -43,7 +43,7 @@ test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all 
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
 	@# Many packages wait for servers, guests and the clock, so that one more uses the CPUs meanwhile.
-	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 1 )) -timeout 45m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
+	$(MEMORY) $(DEVICE) ./scripts/with-chromium.sh go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 1 )) -timeout 45m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 lab: test-deps guests packages packages-test ansible-test bpf ## guests, servers, Wine, packages, Ansible, kernel objects; as root. LAB=all: all servers

@@ -81,16 +81,10 @@ func TestNotice(t *testing.T) {
 		fmt.Fprintf(&b, "    %s\n", name)
 	}
 	section := func(title, file string) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(file))(t)
 		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), title, strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(exec.Command("go", "env", "GOROOT").Output())(t)
 	section("The Go standard library", filepath.Join(strings.TrimSpace(string(root)), "LICENSE"))
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		if len(modules[name]) == 0 {
@@ -103,13 +97,8 @@ func TestNotice(t *testing.T) {
 	testkit.Write(t, "NOTICE", b.String())
 	if testkit.Update() {
 		var z bytes.Buffer
-		w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, b.String()); err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(gzip.NewWriterLevel(&z, gzip.BestCompression))(t)
+		testkit.Must(io.WriteString(w, b.String()))(t)
 		if err := errors.Join(w.Close(), os.WriteFile("NOTICE.gz", z.Bytes(), 0o644)); err != nil { //nolint:gosec // everybody may read it
 			t.Fatal(err)
 		}
@@ -123,10 +112,7 @@ func TestNotice(t *testing.T) {
 // in are the license files of a folder.
 func in(t *testing.T, dir string) (files []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if e.Type().IsRegular() && licenses.MatchString(e.Name()) && filepath.Ext(e.Name()) != ".go" {
 			files = append(files, filepath.Join(dir, e.Name()))

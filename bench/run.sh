@@ -39,6 +39,7 @@ one() {
   verdicts) go run ./bench/verdicts -n "${EXPERIMENTS:-2000}" ;;
   switchback) go run ./bench/switchback -n "${EXPERIMENTS:-2000}" ;;
   rollout) go run ./bench/rollout -trials "${ROLLOUTS:-1000}" ;;
+  trend) go run ./bench/trend -services "${SERVICES:-100}" ;;
   scanlock) needs gcc gcc && ./bench/scanlock/run.sh -n "${SCANLOCK_ROUNDS:-15}" ;;
   watch) needs tmux tmux && go run ./bench/watch ;;
   bound) go run ./bench/bound -dir "${COMMIT_DIR:-.}" ;;

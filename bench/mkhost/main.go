@@ -1,12 +1,12 @@
 // Command mkhost writes the made 512-CPU server into a folder, for benchmarks
-// and for looking at: go run ./internal/host/hosttest/mkhost DIR
+// and for looking at: go run ./bench/mkhost DIR
 package main
 
 import (
 	"fmt"
 	"os"
 
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 func main() {
@@ -14,7 +14,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: mkhost DIR")
 		os.Exit(2)
 	}
-	if err := hosttest.Made512(os.Args[1]); err != nil {
+	if err := testkit.Made512(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "mkhost:", err)
 		os.Exit(1)
 	}

@@ -18,7 +18,7 @@ func TestVerdictsHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := models{madeUp: all.named("white", "drift", "all"), scaled: all.named("quiet/gzip to 2%", "busy/commit to 2%")}
-	const times = 120
+	const times = 60
 	for _, s := range sections {
 		if s.name == "fewer" {
 			continue

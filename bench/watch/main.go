@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 const socket = "hostlab-bench"
@@ -41,7 +41,7 @@ func measure(binary string, n int, length time.Duration, size string) (err error
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := hosttest.Made512(dir); err != nil {
+	if err := testkit.Made512(dir); err != nil {
 		return err
 	}
 	cols, rows, ok := strings.Cut(size, "x")

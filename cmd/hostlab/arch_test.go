@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // layers holds the folders from top to bottom. A package may import those of its own line
@@ -46,12 +48,12 @@ func layer(pkg string) (line int, folder string) {
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "internal/model/modeltest", "internal/testkit", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/model/modeltest", "internal/testkit", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."
 	used := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -94,14 +96,8 @@ func TestImportsPointDown(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(root + "/ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	page := testkit.Must(os.ReadFile(root + "/ARCHITECTURE.md"))(t)
 	for _, folders := range layers {
 		for _, f := range folders {
 			if name := "`" + strings.TrimPrefix(f, "internal/") + "`"; f != "." && !strings.Contains(string(page), name) {

@@ -12,48 +12,33 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // TestBombs gives files that are larger than they look; each is refused at once.
 func TestBombs(t *testing.T) {
 	dir := t.TempDir()
 	sparse := filepath.Join(dir, "sparse")
-	if err := os.WriteFile(sparse, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(sparse, 1<<30); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(sparse, nil, 0o600))
+	testkit.OK(t, os.Truncate(sparse, 1<<30))
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
 	for range 64 {
-		if _, err := w.Write(bytes.Repeat([]byte("\n"), 1<<20)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Write(bytes.Repeat([]byte("\n"), 1<<20)))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Close())
 	lines := filepath.Join(dir, "lines.gz")
-	if err := os.WriteFile(lines, z.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(lines, z.Bytes(), 0o600))
 	cpus := filepath.Join(dir, "machine", "sys/devices/system/cpu")
-	if err := os.MkdirAll(cpus, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(cpus, 0o755))
 	for i := range host.MostCPUs + 1 {
-		if err := os.WriteFile(filepath.Join(cpus, fmt.Sprint("cpu", i)), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(cpus, fmt.Sprint("cpu", i)), nil, 0o600))
 	}
 	root := filepath.Join(dir, "machine")
 	record := func(name, head string) string { // a record with 16 MiB of a head
 		path := filepath.Join(dir, name)
 		for file, text := range map[string]string{"experiment.json": head, "study.toml": "", "runs.jsonl": ""} {
-			if err := errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(text), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(text), 0o600)))
 		}
 		return path
 	}

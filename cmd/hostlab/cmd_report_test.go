@@ -10,28 +10,22 @@ import (
 	"time"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 // record writes a sample as `hostlab run` would have.
 func record(t testing.TB, dir string, r effects.Report, journal ...store.Entry) string {
 	t.Helper()
-	s, err := store.Create(dir, r.Analysis.Experiment, r.Study)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(store.Create(dir, r.Analysis.Experiment, r.Study))(t)
 	defer s.Close()
 	for _, run := range r.Runs {
-		if err := s.Append(run); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Append(run))
 	}
 	for _, e := range journal {
-		if err := s.Journal(e); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Journal(e))
 	}
 	if a := r.Analysis; a.Ended != "" {
 		if err := s.End(result.End{Reason: a.Ended, Blocks: a.Blocks, At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}); err != nil {
@@ -51,22 +45,18 @@ func reported(t testing.TB, args ...string) (status int, out, errs string) {
 
 func TestReportStatus(t *testing.T) {
 	dir := t.TempDir()
-	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
-	null := record(t, filepath.Join(dir, "null"), experiments.Null())
-	noisy := record(t, filepath.Join(dir, "noisy"), experiments.Noisy())
-	others := record(t, filepath.Join(dir, "others"), experiments.Others())
-	open := record(t, filepath.Join(dir, "open"), experiments.Running(), store.Entry{Op: store.Original, Factor: "level", Value: "1", At: time.Now()})
+	gzip := record(t, filepath.Join(dir, "gzip"), pages.Gzip())
+	null := record(t, filepath.Join(dir, "null"), pages.Null())
+	noisy := record(t, filepath.Join(dir, "noisy"), pages.Noisy())
+	others := record(t, filepath.Join(dir, "others"), pages.Others())
+	open := record(t, filepath.Join(dir, "open"), pages.Running(), store.Entry{Op: store.Original, Factor: "level", Value: "1", At: time.Now()})
 	empty := filepath.Join(dir, "empty")
 	file := filepath.Join(dir, "file")
-	damaged := record(t, filepath.Join(dir, "damaged"), experiments.Others())
+	damaged := record(t, filepath.Join(dir, "damaged"), pages.Others())
 	for name, content := range map[string]string{file: "x", filepath.Join(damaged, "runs.jsonl"): "{\"block\":0}\nnonsense\n{}\n"} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, []byte(content), 0o600))
 	}
-	if err := os.Mkdir(empty, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(empty, 0o700))
 	for _, tt := range []struct {
 		args   []string
 		status int
@@ -112,15 +102,12 @@ func TestReportStatus(t *testing.T) {
 // A file is written whole, or not at all, and stdout stays empty.
 func TestReportOut(t *testing.T) {
 	dir := t.TempDir()
-	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
+	gzip := record(t, filepath.Join(dir, "gzip"), pages.Gzip())
 	name := filepath.Join(dir, "report.json")
 	if status, out, errs := reported(t, gzip, "--out", name); status != 10 || out != "" || errs != "" {
 		t.Fatalf("status %d, stdout %q, stderr %q", status, out, errs)
 	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile(name))(t)
 	var doc struct{ Effects []struct{ Verdict string } }
 	if err := json.Unmarshal(b, &doc); err != nil || len(doc.Effects) != 2 || doc.Effects[0].Verdict != "costs_more" {
 		t.Errorf("%v %+v", err, doc)
@@ -136,7 +123,7 @@ func TestReportOut(t *testing.T) {
 // BenchmarkReport is the promise that a record of 100,000 runs reports in under 2 s:
 // reading, analysis and writing.
 func BenchmarkReport(b *testing.B) {
-	r := experiments.Large(100_000)
+	r := pages.Large(100_000)
 	dir := b.TempDir()
 	runs := r.Runs
 	r.Runs = nil
@@ -145,20 +132,14 @@ func BenchmarkReport(b *testing.B) {
 	enc := json.NewEncoder(&lines)
 	for i := range runs {
 		runs[i].Seq = i
-		if err := enc.Encode(&runs[i]); err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, enc.Encode(&runs[i]))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600))
 	end, err := json.Marshal(result.End{Reason: "looks", Blocks: len(r.Analysis.Experiment.Blocks), Runs: len(runs)})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "ended.json"), end, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, os.WriteFile(filepath.Join(dir, "ended.json"), end, 0o600))
 	for _, format := range []string{"text", "html", "json", "markdown", "csv"} {
 		b.Run(format, func(b *testing.B) {
 			for b.Loop() {

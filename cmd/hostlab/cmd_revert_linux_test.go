@@ -24,9 +24,7 @@ func TestRevertInAnotherUsersDirectory(t *testing.T) {
 	if err := try(); err != nil || !strings.Contains(out.String(), "Nothing to put back") {
 		t.Errorf("root's own: %v, %q", err, out.String())
 	}
-	if err := os.Chown(dir, 12345, 12345); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(dir, 12345, 12345))
 	err := try()
 	if _, usage := errors.AsType[usageError](err); !usage ||
 		!strings.Contains(err.Error(), dir+" belongs to uid 12345, who could replace") {

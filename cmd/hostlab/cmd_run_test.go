@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // After Ctrl-C, what is said to be back is.
@@ -26,14 +27,9 @@ func TestLeftover(t *testing.T) {
 		"boot, person": {[]string{"power", "smt"}, ", and all levels are put back but that of bios (for which: hostlab run --restore --out DIR); that of smt takes effect with the next boot"},
 	} {
 		t.Chdir(t.TempDir())
-		s, err := store.Create("DIR", &result.Experiment{Schema: result.SchemaVersion}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(store.Create("DIR", &result.Experiment{Schema: result.SchemaVersion}, nil))(t)
 		journal := func(op store.Op, factor string) {
-			if err := s.Journal(store.Entry{Op: op, At: time.Now(), Factor: factor}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.Journal(store.Entry{Op: op, At: time.Now(), Factor: factor}))
 		}
 		for _, f := range []string{"power", "bios"} {
 			journal(store.Original, f)

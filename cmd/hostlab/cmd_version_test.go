@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+
+	"hostlab/internal/testkit"
 )
 
 // The versions that a build names are those of the schemas, where there is one.
@@ -29,9 +31,7 @@ func TestVersionsOfDocuments(t *testing.T) {
 				} `json:"schema"`
 			} `json:"properties"`
 		}
-		if err := json.Unmarshal(bytes.TrimSpace(text), &form); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal(bytes.TrimSpace(text), &form))
 		if got := append(form.Properties.Schema.Enum, form.Properties.Schema.Const)[0]; got != s.version {
 			t.Errorf("%s: version says %d, and the schema %d", s.command, s.version, got)
 		}

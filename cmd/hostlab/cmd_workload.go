@@ -57,11 +57,9 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			if err := o.parse(w, args[1:], picks); err != nil {
 				return usageError{err}
 			}
-			if own, ok := w.(workload.Outside); ok && !yes {
-				if deed := own.Outside(o.params); deed != "" {
-					if err := permitOutside(cmd.Context(), std, "workload "+args[0], []string{deed}); err != nil {
-						return err
-					}
+			if deed := w.Outside(o.params); deed != "" && !yes {
+				if err := permitOutside(cmd.Context(), std, "workload "+args[0], []string{deed}); err != nil {
+					return err
 				}
 			}
 			rep, err := o.run(cmd.Context(), w)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
+	"hostlab/internal/testkit"
 )
 
 // configured writes the files of the host and of the user; "" is none.
@@ -22,16 +23,12 @@ func configured(t *testing.T, host, user string) (hostFile, userFile string) {
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	hostConfig = filepath.Join(dir, "host.toml")
 	userFile = filepath.Join(dir, "hostlab", "config.toml")
-	if err := os.Mkdir(filepath.Dir(userFile), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Dir(userFile), 0o700))
 	for file, text := range map[string]string{hostConfig: host, userFile: user} {
 		if text == "" {
 			continue
 		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	return hostConfig, userFile
 }
@@ -56,9 +53,7 @@ func TestOwnRole(t *testing.T) {
 		file, _ := configured(t, c.host, c.user)
 		cmd, role := &cobra.Command{}, check.Role("")
 		roleFlag(cmd, &role)
-		if err := cmd.ParseFlags(strings.Fields(c.flag)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, cmd.ParseFlags(strings.Fields(c.flag)))
 		switch err := ownRole(cmd, &role); {
 		case c.problem == "" && (err != nil || role != c.want):
 			t.Errorf("%q %q %s: %s, %v", c.host, c.user, c.flag, role, err)
@@ -73,15 +68,11 @@ func TestOwnRole(t *testing.T) {
 func TestConfigOfOthers(t *testing.T) {
 	host, user := configured(t, `role = "production-app"`, `store = "sqlite:x"`)
 	for _, file := range []string{host, user} {
-		if err := os.Chmod(file, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(file, 0o666))
 		if _, err := readConfig(); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", file, err)
 		}
-		if err := os.Chmod(file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(file, 0o600))
 	}
 }
 
@@ -129,10 +120,7 @@ func TestEnvironmentIsDescribed(t *testing.T) {
 
 // Help names no file of the documentation that the packages do not install.
 func TestPagesAreInstalled(t *testing.T) {
-	packages, err := os.ReadFile("../../deploy/package/nfpm.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := testkit.Must(os.ReadFile("../../deploy/package/nfpm.yaml"))(t)
 	for _, want := range []string{"docs/*.md, dst: " + manualDir, "docs/schema/*.json, dst: " + manualDir + "schema/"} {
 		if !strings.Contains(string(packages), want) {
 			t.Errorf("the packages do not install %s", want)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // Units that work on their own have a limit of memory, few rights, and see no device but those that they name.
@@ -14,10 +16,7 @@ func TestUnitsAreBounded(t *testing.T) {
 		t.Fatal(units, err)
 	}
 	for _, name := range units {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(name))(t)
 		if strings.HasSuffix(name, "-restore.service") { // puts back what may be anywhere
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/fleet/demo"
 	"hostlab/internal/fleet/web"
+	"hostlab/internal/testkit"
 )
 
 // No command waits for a FIFO that is named in place of a file: each says what it is, or that it cannot be used. One that waited
@@ -20,33 +21,21 @@ import (
 func TestFIFOs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"fifo", "fifo.json", "fifo.json.gz", "fifo.txtar", "fifo.toml", "fifo.pem"} {
-		if err := syscall.Mkfifo(name, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, syscall.Mkfifo(name, 0o600))
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		testkit.OK(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	token, hash := web.NewToken()
 	write("token", token+"\n")
 	write("tokens.toml", "[[token]]\nname = \"t\"\nsha256 = \""+hash+"\"\nread = true\n")
 	write("in.toml", "[study]\nname = \"in\"\n[[factor]]\nname = \"n\"\nparameter = \"n\"\nlevels = [1, 2]\n[workload]\nname = \"command\"\nrun = [\"cat\", \"{n}\"]\nstdin = \"fifo\"\n[[response]]\nname = \"cpu\"\nequiv = \"2%\"\n")
-	if err := os.Mkdir("spool", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo("spool/a.json", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir("spool", 0o700))
+	testkit.OK(t, syscall.Mkfifo("spool/a.json", 0o600))
 	m := demo.Maker{Hosts: demo.Least, Seed: 1, Now: time.Now(), Version: "1"}
-	if _, err := m.Make(t.Context(), "demo"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.Make(t.Context(), "demo"))(t)
 	var out, errs bytes.Buffer
 	if status := run(t.Context(), []string{"fleet", "ingest", "demo", "--store", "sqlite:fleet.db"}, streams{strings.NewReader(""), &out, &errs}); status != 0 {
 		t.Fatal(errs.String())
@@ -64,12 +53,8 @@ func TestFIFOs(t *testing.T) {
 		"workload command run=cat stdin=fifo --runs 1", "workload dialog record=fifo --runs 1", "export systemd swappiness=10 --out exported",
 	} {
 		if strings.HasSuffix(line, "--out exported") { // what it would replace
-			if err := os.MkdirAll("exported/sysctl.d", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Mkfifo("exported/sysctl.d/90-hostlab.conf", 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll("exported/sysctl.d", 0o755))
+			testkit.OK(t, syscall.Mkfifo("exported/sysctl.d/90-hostlab.conf", 0o600))
 		}
 		var out, errs bytes.Buffer
 		status := run(t.Context(), strings.Fields(line), streams{strings.NewReader(""), &out, &errs})
@@ -86,17 +71,11 @@ func TestDescriptorsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, err := syscall.Dup(int(r.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := testkit.Must(syscall.Dup(int(r.Fd())))(t)
 	r.Close()
 	_, _ = w.WriteString("text")
 	w.Close()
-	f, err := openNamed(fmt.Sprintf("/dev/fd/%d", fd))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(openNamed(fmt.Sprintf("/dev/fd/%d", fd)))(t)
 	defer f.Close()
 	if text, err := io.ReadAll(f); string(text) != "text" || err != nil {
 		t.Errorf("%q, %v", text, err)

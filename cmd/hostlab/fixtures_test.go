@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hostlab/internal/check"
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/testkit"
 )
 
@@ -25,16 +24,14 @@ func TestFixtures(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) { tell(t, name, file) })
 	}
-	made := map[string]func(string) error{"madehybrid": hosttest.MadeHybrid}
+	made := map[string]func(string) error{"madehybrid": testkit.MadeHybrid}
 	if testkit.Built { // 40,000 files
-		made["made512"] = hosttest.Made512
+		made["made512"] = testkit.Made512
 	}
 	for name, make := range made {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := make(dir); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, make(dir))
 			tell(t, name, dir)
 		})
 	}

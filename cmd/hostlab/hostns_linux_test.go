@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // TestProcRootHeld: what is read is of the directory that was opened, wherever its name leads later.
@@ -18,11 +20,8 @@ func TestProcRootHeld(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "proc")
 	p := hostProc{}
-	err := errors.Join(os.Symlink("/proc", link), func() (err error) { p, err = openProc(link); return err }(),
-		os.Remove(link), os.Mkdir(link, 0o755), os.Symlink("7", filepath.Join(link, "self")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Symlink("/proc", link), func() (err error) { p, err = openProc(link); return err }(),
+		os.Remove(link), os.Mkdir(link, 0o755), os.Symlink("7", filepath.Join(link, "self"))))
 	defer unix.Close(p.fd)
 	if got, err := os.Readlink(p.path("self")); err != nil || got != strconv.Itoa(os.Getpid()) {
 		t.Errorf("process %s, %v; want this one", got, err)
@@ -31,10 +30,7 @@ func TestProcRootHeld(t *testing.T) {
 
 // TestMountedHere: a mount that this namespace does not have may be another user's.
 func TestMountedHere(t *testing.T) {
-	own, err := os.Open("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(os.Open("/proc"))(t)
 	defer own.Close()
 	r, w, err := os.Pipe() // of a mount that no namespace has
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hostlab/internal/fleet/web"
+	"hostlab/internal/testkit"
 )
 
 // A connection too many ends the oldest on which nothing is answered, of its own address where that has too many; one on
@@ -79,10 +80,7 @@ func TestFleetServeFlood(t *testing.T) {
 	at, end := startServe(t, "--listen", "127.0.0.1:0", "--tokens", file)
 	at = strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")
 	body := []byte(`{"kind": "verify", "schema": 1, "host": "db7", "started": "2026-01-01T00:00:00Z", "action": "verify", "outcomes": []}`)
-	upload, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	upload := testkit.Must(net.Dial("tcp", at))(t)
 	defer upload.Close()
 	fmt.Fprintf(upload, "POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", token, len(body))
 	answer := bufio.NewReader(upload)
@@ -97,18 +95,13 @@ func TestFleetServeFlood(t *testing.T) {
 		}
 	}()
 	for i := range 3 * mostReaders {
-		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(net.Dial("tcp", at))(t)
 		open = append(open, c)
 		if i%3 == 0 {
 			_, _ = c.Write([]byte("GET / HTTP/1.1\r\nHost: loc")) // which may have been ended already
 		}
 	}
-	if _, err := bytes.NewReader(body).WriteTo(upload); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(bytes.NewReader(body).WriteTo(upload))(t)
 	if line, err := answer.ReadString('\n'); err != nil || !strings.Contains(line, "201") {
 		t.Errorf("%q, %v", line, err)
 	}

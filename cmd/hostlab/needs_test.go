@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // Without PostgreSQL a run ends before it measures anything, and a plan says so; also
@@ -28,9 +30,7 @@ levels = ["embedded", "postgres"]
 name = "duration"
 equiv = "5%"
 `
-	if err := os.WriteFile(factor, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(factor, []byte(text), 0o600))
 	for _, study := range [][]string{{"power-query", "--set", "workload.engine=postgres"}, {factor}} {
 		out := filepath.Join(t.TempDir(), "record")
 		var stdout, stderr bytes.Buffer

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
+
+	"hostlab/internal/testkit"
 )
 
 // printed runs a command line in a directory of its own.
@@ -33,18 +35,13 @@ func TestPagesSayWhen(t *testing.T) {
 
 // Every command that prints a document prints it in each of its forms, where it is asked to. JSON says what it is.
 func TestForms(t *testing.T) {
-	machine, err := filepath.Abs("../../internal/host/testdata/intel-core.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	machine := testkit.Must(filepath.Abs("../../internal/host/testdata/intel-core.txtar"))(t)
 	t.Chdir(t.TempDir())
 	t.Setenv(storeVariable, "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
 	if status, _, errs := printed(t, "fleet store migrate"); status != exitOK && !strings.Contains(errs, "makes a store") {
 		t.Fatal(errs)
 	}
-	if err := os.Mkdir("spool", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir("spool", 0o700))
 	if status, _, errs := printed(t, "fleet ingest spool"); status != exitOK {
 		t.Fatal(errs)
 	}

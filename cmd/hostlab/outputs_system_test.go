@@ -21,7 +21,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 	ours := t.TempDir()
 	victim := filepath.Join(ours, "victim")
 	before := func() (names string) {
-		err := filepath.WalkDir(ours, func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(ours, func(path string, d fs.DirEntry, err error) error {
 			text := ""
 			if err == nil && d.Type().IsRegular() {
 				b, _ := os.ReadFile(path)
@@ -29,10 +29,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 			}
 			names += path + " " + text + "\n"
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return names
 	}
 	link := func(name, to string) {
@@ -52,9 +49,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 	link("demo2.exceptions.toml", victim)
 	old := "# Settings written by hostlab\n# Install it as below /etc\nvm.swappiness = 10\n"
 	for _, name := range []string{"victim", "90-hostlab.conf"} {
-		if err := os.WriteFile(filepath.Join(ours, name), []byte(old), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(ours, name), []byte(old), 0o600))
 	}
 	want := before()
 	at := func(name string) string { return filepath.Join(eves, name) }

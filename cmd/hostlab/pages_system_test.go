@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/report/reporttest/chrome"
+	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 // night is a record of watch: a quiet time, then a load that two of four CPUs take alone at first.
@@ -34,23 +35,18 @@ func night() string {
 // TestPagesInBrowser holds the page of each command that prints one, beside those with tests of their own, to the same
 // rules as all pages.
 func TestPagesInBrowser(t *testing.T) {
-	machine, err := filepath.Abs("../../internal/host/testdata/intel-core.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	machine := testkit.Must(filepath.Abs("../../internal/host/testdata/intel-core.txtar"))(t)
 	root, _ := recordedTree(t, "intel-core-cst")
 	t.Chdir(t.TempDir())
 	t.Setenv(storeVariable, "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
-	if err := os.WriteFile("night.jsonl", []byte(night()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile("night.jsonl", []byte(night()), 0o600))
 	for _, line := range []string{"fleet demo --hosts 12 --seed 1 --out spool", "fleet ingest spool",
 		"fleet rollout plan --set swappiness=10 --waves 2 --seed 1 --out plan.json"} {
 		if status, _, errs := printed(t, line); status != exitOK {
 			t.Fatalf("%s: %s", line, errs)
 		}
 	}
-	browser := chrome.Start(t)
+	browser := pages.Start(t)
 	for _, line := range []string{"check --all --root " + machine, "check --explain PWR-001", "check --explain list",
 		"facts --root " + machine, "settings --root " + root, "set thp=always --dry-run --root " + root,
 		"watch --from night.jsonl",
@@ -63,7 +59,7 @@ func TestPagesInBrowser(t *testing.T) {
 			if status != exitOK {
 				t.Fatalf("status %d, %s", status, errs)
 			}
-			chrome.Inspect(t, chrome.Open(t, browser, page, "", 1200), "page-"+name)
+			pages.Inspect(t, pages.Open(t, browser, page, "", 1200), "page-"+name)
 		})
 	}
 }

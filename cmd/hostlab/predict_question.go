@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -15,7 +14,6 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
@@ -32,100 +30,26 @@ func policyNames() string {
 }
 
 func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err error) {
+	q.Sweep, q.Options = o.sweep, model.Options{Seed: o.seed, Replications: o.replications}
 	if q.Workload, err = o.readWorkload(cmd); err != nil {
 		return q, err
 	}
 	if q.Machine, err = o.readMachine(cmd, q.Workload.Name); err != nil {
 		return q, err
 	}
-	if len(o.policies) == 0 || o.all {
-		o.policies = append(o.policies, predict.DefaultPolicies(q.Machine, o.all)...)
-	}
-	if o.baseline == "" {
-		first, _ := model.ParsePolicy(o.policies[0]) // what is wrong with it is said below
-		o.baseline = predict.DefaultBaseline(first, q.Machine)
-	}
-	if q.Baseline, err = policy("baseline", o.baseline, q.Machine.Machine); err != nil {
-		return q, err
-	}
-	if q.Baseline.Bounds {
-		return q, usagef("--baseline %s: the hardware chooses its frequency, so it has only bounds; take another one",
-			o.baseline)
-	}
-	for _, text := range o.policies {
-		p, err := policy("policy", text, q.Machine.Machine)
-		if err != nil {
-			return q, err
-		}
-		same := func(x model.Policy) bool { return x.String() == p.String() }
-		if p.String() == q.Baseline.String() && len(o.policies) > 1 || slices.ContainsFunc(q.Policies, same) {
-			continue // asking twice is no mistake, and the baseline is there anyway
-		}
-		q.Policies = append(q.Policies, p)
-	}
-	if len(q.Policies) == 0 {
-		q.Policies = []model.Policy{q.Baseline}
-	}
-	q.Sweep, q.Options = o.sweep, model.Options{Seed: o.seed, Replications: o.replications}
-	if q.Loads, err = o.readLoads(q.Workload); err == nil && len(o.loads) == 0 {
-		all := q.Loads
-		if q.Loads = q.Carried(all); len(q.Loads) < len(all) {
-			q.Workload.Warnings = append(q.Workload.Warnings,
-				fmt.Sprintf("the baseline %s cannot carry %s load and more, so these are "+
-					"left out", q.Baseline.Name, result.Percent(all[len(q.Loads)], 0)))
-		}
-	}
-	return q, err
-}
-
-// policy reads a policy and checks that the host can run it.
-func policy(flag, text string, m model.Machine) (model.Policy, error) {
-	p, err := model.ParsePolicy(text)
-	if err != nil {
-		name, _, _ := strings.Cut(text, ",")
-		hint := meant(name, append(model.PolicyNames(), "balanced"))
-		if name == "fixed" {
-			hint = "; give its percentage of the nominal frequency, as in fixed:57"
-		}
-		for _, part := range strings.Split(text, ",")[1:] {
-			if !strings.Contains(part, "=") {
-				several := "for several policies, repeat --" + flag
-				if flag == "baseline" {
-					several = "there is one baseline"
-				}
-				return p, usagef("--%s %s: %s; for a parameter of %s, write KEY=VALUE instead of %q", flag, text, several, name,
-					strings.TrimSpace(part))
-			}
-		}
-		return p, usagef("--%s: %w%s", flag, err, hint)
-	}
-	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01},
-		Placement: model.Spread}
-	if p.Bounds {
-		return p, nil
-	}
-	if err := (model.Case{Machine: m, Workload: w, Policy: p}).Validate(); err != nil {
-		return p, usagef("--%s %s: %w", flag, text, err)
-	}
-	return p, nil
-}
-
-// readLoads reads the loads, rising and each once.
-func (o predictFlags) readLoads(w predict.Workload) (out []float64, err error) {
-	if len(o.loads) == 0 && w.Open() {
-		return predict.DefaultLoads(), nil
-	}
 	for _, list := range o.loads {
 		for text := range strings.SplitSeq(list, ",") {
 			l, err := share("load", text)
 			if err != nil {
-				return nil, err
+				return q, err
 			}
-			out = append(out, l)
+			q.Loads = append(q.Loads, l)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	if q, err = (predict.Asked{Question: q, Policies: o.policies, Baseline: o.baseline, All: o.all}).Read(); err != nil {
+		return q, usageError{err}
+	}
+	return q, nil
 }
 
 func (o predictFlags) readWorkload(cmd *cobra.Command) (w predict.Workload, err error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hostlab/internal/testkit"
 )
 
 // What a person reads is plain: at most 25 words a sentence, and none of these words. They
@@ -31,10 +33,7 @@ func TestProse(t *testing.T) {
 				t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 			}
 			for _, f := range files {
-				b, err := os.ReadFile(f)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := testkit.Must(os.ReadFile(f))(t)
 				readPlain(t, filepath.Base(f), markdownText(string(b)))
 				if !generated[filepath.Base(f)] && strings.Contains(f, "docs/") {
 					narrow(t, filepath.Base(f), string(b))
@@ -43,10 +42,7 @@ func TestProse(t *testing.T) {
 		}
 	})
 	t.Run("README", func(t *testing.T) {
-		b, err := os.ReadFile("../../README.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile("../../README.md"))(t)
 		lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 		if len(lines) > readmeLines {
 			t.Errorf("%d lines, at most %d", len(lines), readmeLines)

@@ -23,9 +23,7 @@ import (
 func restless(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "while :; do i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done; sleep 0.02; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
@@ -42,10 +40,7 @@ func watched(ctx context.Context, t *testing.T, args ...string) (status int, v m
 // valid is a document that keeps to the schema.
 func valid(t *testing.T, out []byte) map[string]any {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/assess.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/assess.schema.json"))(t)
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
 	if err == nil {
 		err = schema.Validate(v)
@@ -76,10 +71,7 @@ func TestBursts(t *testing.T) {
 // Another user gets bounds, with the reason, and no file of bursts.
 func TestBurstsUnprivileged(t *testing.T) {
 	testkit.Root(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	dir, err := os.MkdirTemp("", "record-") // below a directory that another user may search
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/testkit"
 )
 
 // running is a scanlock that has printed its first table.
@@ -30,19 +32,11 @@ type running struct {
 
 func startScanlock(t *testing.T, args ...string) *running {
 	t.Helper()
-	exe, err := exec.LookPath("hostlab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(exec.LookPath("hostlab"))(t)
 	r := &running{cmd: exec.Command(exe, append([]string{"workload", "scanlock", "--interval", "100ms"}, args...)...), rest: make(chan string, 1)}
 	r.cmd.Stderr = &r.stderr
-	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(r.cmd.StdoutPipe())(t)
+	testkit.OK(t, r.cmd.Start())
 	t.Cleanup(func() { _ = r.cmd.Process.Kill(); _ = r.cmd.Wait() })
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.Contains(lines.Text(), "Thread Id = 1") {
@@ -66,10 +60,7 @@ func startScanlock(t *testing.T, args ...string) *running {
 // a name in brackets (proc_pid_stat(5)).
 func childrenOf(t *testing.T, pid int) (list []int) {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stats := testkit.Must(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, file := range stats {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -77,10 +68,7 @@ func childrenOf(t *testing.T, pid int) (list []int) {
 		}
 		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 		if len(f) > 1 && f[1] == strconv.Itoa(pid) {
-			child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			child := testkit.Must(strconv.Atoi(filepath.Base(filepath.Dir(file))))(t)
 			list = append(list, child)
 		}
 	}
@@ -107,9 +95,7 @@ func (r *running) end(t *testing.T) (status int, rest string) {
 func TestScanlockWorkerDies(t *testing.T) {
 	for signal, want := range map[syscall.Signal]string{syscall.SIGKILL: "killed", syscall.SIGSEGV: "SIGSEGV"} {
 		r := startScanlock(t, "--duration", "1m")
-		if err := syscall.Kill(r.worker, signal); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, syscall.Kill(r.worker, signal))
 		status, rest := r.end(t)
 		if !strings.Contains(rest, "Incomplete: these are the figures of the first") {
 			t.Errorf("%v: the figures until then are not marked:\n%s", signal, rest)
@@ -131,9 +117,7 @@ func TestScanlockInterrupted(t *testing.T) {
 		r := startScanlock(t, c.args...)
 		// A terminal sends it to the worker, too.
 		for _, pid := range []int{r.worker, r.cmd.Process.Pid} {
-			if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, syscall.Kill(pid, syscall.SIGINT))
 		}
 		status, rest := r.end(t)
 		if status != c.status || strings.Count(r.stderr.String(), "\n") != c.lines || !strings.Contains(rest, "Whole run") {
@@ -145,10 +129,7 @@ func TestScanlockInterrupted(t *testing.T) {
 // What scanlock writes as JSON is what its schema describes, also when the runtime of
 // this process has one CPU to itself.
 func TestScanlockJSON(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json"))(t)
 	t.Setenv("GOMAXPROCS", "1")
 	duration := 100 * time.Millisecond
 	for _, args := range [][]string{{}, {"-s", "none"}, {"-l", "none"}} {

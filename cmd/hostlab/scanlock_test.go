@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload/scanlock"
 )
 
@@ -34,10 +35,7 @@ func (s *shortLived) Close() error { return nil }
 
 // A worker that is lost leaves what was measured until then, marked, with its reason.
 func TestScanlockLost(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json"))(t)
 	for _, format := range documentForms {
 		var out bytes.Buffer
 		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, printing: printing{format: format},

@@ -14,6 +14,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -34,10 +35,7 @@ func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
 // scripts runs the scripts of a folder. $FIXTURES holds the recorded machines.
 func scripts(t *testing.T, dir string) {
 	t.Helper()
-	fixtures, err := filepath.Abs("../../internal/host/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixtures := testkit.Must(filepath.Abs("../../internal/host/testdata"))(t)
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {

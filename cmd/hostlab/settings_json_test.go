@@ -11,28 +11,20 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // recordedTree makes a tree of a recorded machine that has a boot ID.
 func recordedTree(t *testing.T, name string) (root string, write func(path, text string)) {
 	t.Helper()
-	data, err := os.ReadFile("../../internal/host/testdata/" + name + ".txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile("../../internal/host/testdata/" + name + ".txtar"))(t)
 	root = t.TempDir()
-	if err := host.ExtractArchive(data, root); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, host.ExtractArchive(data, root))
 	write = func(path, text string) {
 		t.Helper()
 		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(t, os.WriteFile(path, []byte(text+"\n"), 0o644))
 	}
 	write(bootID, "one")
 	return root, write
@@ -48,10 +40,7 @@ const (
 // What settings, set, verify and revert write as JSON is what docs/schema/settings.schema.json
 // describes, whatever became of the objects, and the schema refuses what it does not describe.
 func TestSettingsSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(settingsDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile(settingsDoc))(t)
 	root, write := recordedTree(t, "intel-core-cst")
 	var last any
 	for _, step := range []struct {

@@ -15,25 +15,16 @@ import (
 
 	"hostlab/internal/setting"
 	"hostlab/internal/settings"
+	"hostlab/internal/testkit"
 )
 
 // setIn does what set does, with the journal in a directory.
 func setIn(t *testing.T, sys *setting.System, dir string, list ...setting.Assignment) {
 	t.Helper()
-	p, err := setting.NewPlan(sys, list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := setting.OpenJournal(sys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := setting.Apply(context.Background(), sys, j, setting.OwnerSet, p, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(setting.NewPlan(sys, list))(t)
+	j := testkit.Must(setting.OpenJournal(sys, dir))(t)
+	testkit.Must(setting.Apply(context.Background(), sys, j, setting.OwnerSet, p, false))(t)
+	testkit.OK(t, j.Close())
 }
 
 // What root has set is verified by everybody: from the machine's journal, where their own says
@@ -66,9 +57,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	// A journal of one's own that is damaged is not passed over.
-	if err := os.WriteFile(filepath.Join(own, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(own, "settings.journal"), []byte("x\ny\n"), 0o600))
 	if list, _, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) ||
 		errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%+v, %v", list, err)
@@ -131,9 +120,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if status, text := revert(revertOptions{}); status != exitOK {
 		t.Errorf("after a reboot: %d, %s", status, text)
 	}
-	if err := os.WriteFile(filepath.Join(machine, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(machine, "settings.journal"), []byte("x\ny\n"), 0o600))
 	if status, text := revert(revertOptions{}); status != exitUsage ||
 		!strings.Contains(text, "your journal has nothing to put back, and root's: ") {
 		t.Errorf("a damaged journal: %d, %s", status, text)
@@ -251,9 +238,7 @@ func TestSetMeanwhile(t *testing.T) {
 	var out bytes.Buffer
 	o := setOptions{printing: printing{format: "text"}, yes: true}
 	want := []setting.Assignment{{Name: "swappiness", Value: "60"}, {Name: "thp", Value: "madvise"}}
-	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), want))
 	if now, _ := os.ReadFile(filepath.Join(root, swappiness)); strings.TrimSpace(string(now)) != "60" ||
 		!strings.Contains(out.String(), "26 -> 60: another program") {
 		t.Errorf("%s: %s", now, out.String())
@@ -281,10 +266,8 @@ func TestMovedBeside(t *testing.T) {
 	const line = "  dirty_ratio  20 % -> 0 (not in force), with dirty_bytes\n"
 	var out bytes.Buffer
 	o := setOptions{printing: printing{format: "text"}, yes: true}
-	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir,
-		[]setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, o.set(context.Background(), streams{nil, &out, &out}, sys, dir,
+		[]setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}))
 	if text := out.String(); strings.Count(text, line) != 1 || !strings.Contains(text, "1 object set.") {
 		t.Errorf("set: %s", text)
 	}
@@ -342,10 +325,7 @@ func TestHeldInTheForeground(t *testing.T) {
 // tree is the machine that a directory stands for.
 func tree(t *testing.T, dir string) *setting.System {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return setting.Local(root)
 }

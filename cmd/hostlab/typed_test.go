@@ -17,6 +17,7 @@ import (
 	"hostlab/internal/report"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // own are commands of hostlab that a report prints: on a line of their own, or in a sentence.
@@ -30,14 +31,9 @@ func TestPrintedCommandsParse(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, file := range recorded {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(file))(t)
 		dir := t.TempDir()
-		if err := host.ExtractArchive(data, dir); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, host.ExtractArchive(data, dir))
 		facts := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})
 		for _, role := range check.Roles {
 			a := &report.Assessment{Role: role, Facts: facts, Results: check.Run(facts, role, check.All())}
@@ -70,9 +66,7 @@ func parsed(t *testing.T, a *report.Assessment, seen map[string]bool) {
 	t.Helper()
 	for _, d := range []*document.Document{a.Document(), a.Brief()} {
 		var b bytes.Buffer
-		if err := document.WriteText(&b, d, document.TextOptions{Width: 1 << 20}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteText(&b, d, document.TextOptions{Width: 1 << 20}))
 		for _, m := range own.FindAllStringSubmatch(b.String(), -1) {
 			line := m[1] + m[2]
 			if seen[line] {

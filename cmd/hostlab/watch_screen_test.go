@@ -16,16 +16,14 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // TestWatchScreen drives the full screen in a real terminal: two sizes, a resize, and
 // the ways out, after each of which the terminal is as it was.
 func TestWatchScreen(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.Made512(dir))
 	socket := filepath.Join(t.TempDir(), "s")
 	tmux := func(args ...string) string {
 		t.Helper()
@@ -38,25 +36,19 @@ func TestWatchScreen(t *testing.T) {
 	until := func(want string, not ...string) string {
 		t.Helper()
 		screen := ""
-		for range 300 {
+		for end := testkit.End(t); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 			screen = tmux("capture-pane", "-p")
 			if strings.Contains(screen, want) && (len(not) == 0 || !strings.Contains(screen, not[0])) {
 				return screen
 			}
-			time.Sleep(100 * time.Millisecond)
 		}
 		t.Fatalf("%q does not show up in\n%s", want, screen)
 		return ""
 	}
 	// This test binary serves as hostlab when it is called so (TestMain).
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())(t)
 	bin := filepath.Join(t.TempDir(), "hostlab")
-	if err := os.Symlink(self, bin); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(self, bin))
 	tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "NO_COLOR=1", "PS1=ready> ", "sh")
 	defer func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() }()
 	modes := func() string {
@@ -91,10 +83,7 @@ func TestWatchScreen(t *testing.T) {
 	for _, way := range []string{"q", "C-c", "TERM"} {
 		if way == "TERM" {
 			pid := strings.TrimSpace(tmux("display-message", "-p", "#{pane_pid}"))
-			child, err := exec.Command("pgrep", "-P", pid).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			child := testkit.Must(exec.Command("pgrep", "-P", pid).Output())(t)
 			if out, err := exec.Command("kill", "-TERM", strings.TrimSpace(string(child))).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -122,10 +111,7 @@ func TestWatchScreen(t *testing.T) {
 
 // TestWatchServes scrapes the endpoint, and tries its port a second time.
 func TestWatchServes(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	taken := l.Addr().String()
 	defer l.Close()
 	var out, stderr bytes.Buffer
@@ -139,19 +125,12 @@ func TestWatchServes(t *testing.T) {
 	var note bytes.Buffer
 	w := &watcher{o: &watchOptions{interval: time.Second, listen: "0"}}
 	defer w.close()
-	if err := w.open(ctx, host.Tree{}, &note); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.next(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.open(ctx, host.Tree{}, &note))
+	testkit.Must(w.next(ctx))(t)
 	if !strings.HasPrefix(w.url, "http://127.0.0.1:") || strings.Contains(note.String(), "warning") {
 		t.Errorf("a port alone is served at %s: %s", w.url, note.String())
 	}
-	r, err := http.Get(w.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.Get(w.url))(t)
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" ||
@@ -162,9 +141,7 @@ func TestWatchServes(t *testing.T) {
 	note.Reset()
 	open := &watcher{o: &watchOptions{interval: time.Second, listen: "0.0.0.0:0"}}
 	defer open.close()
-	if err := open.open(ctx, host.Tree{}, &note); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, open.open(ctx, host.Tree{}, &note))
 	if !strings.Contains(note.String(), "can be reached from other hosts") {
 		t.Errorf("no warning: %s", note.String())
 	}

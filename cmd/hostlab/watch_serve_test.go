@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // served is a watch that listens to an address; it returns where, as HOST:PORT.
@@ -22,31 +23,18 @@ func served(t *testing.T, listen string) string {
 	t.Cleanup(cancel)
 	w := &watcher{o: &watchOptions{interval: time.Second, listen: listen}}
 	t.Cleanup(func() { w.close() })
-	if err := w.open(ctx, host.Tree{}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(w.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.open(ctx, host.Tree{}, io.Discard))
+	u := testkit.Must(url.Parse(w.url))(t)
 	return u.Host
 }
 
 // request sends a request as it is written, and returns the status.
 func request(t *testing.T, at, method, named string) int {
 	t.Helper()
-	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(net.Dial("tcp", at))(t)
 	defer c.Close()
-	if _, err := fmt.Fprintf(c, "%s / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method, named); err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintf(c, "%s / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method, named))(t)
+	r := testkit.Must(http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method}))(t)
 	r.Body.Close()
 	return r.StatusCode
 }
@@ -83,14 +71,9 @@ func TestWatchLimit(t *testing.T) {
 		"silent":        {40, ""},
 	} {
 		for range c.count {
-			conn, err := net.Dial("tcp", at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := testkit.Must(net.Dial("tcp", at))(t)
 			defer conn.Close()
-			if _, err := conn.Write([]byte(c.text)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(conn.Write([]byte(c.text)))(t)
 		}
 		if status := request(t, at, "GET", "localhost"); status != http.StatusOK {
 			t.Errorf("%s: %d", name, status)

@@ -56,10 +56,7 @@ func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
 		}
 		o.picks = append(o.picks, workload.Pick{Name: name, From: from, Unit: workload.AnyUnit, Scale: 1})
 	}
-	if v, ok := w.(workload.Validator); ok {
-		return v.Validate(workload.Config{Params: o.params, Picks: o.picks, Factors: []string{}})
-	}
-	return nil
+	return w.Validate(workload.Config{Params: o.params, Picks: o.picks, Factors: []string{}})
 }
 
 // listSchema is the version of the JSON of lists and of what 'workload' prints.

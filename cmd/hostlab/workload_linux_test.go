@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload/all"
 )
 
@@ -23,10 +24,7 @@ func TestWorkloadStopped(t *testing.T) {
 		if err := o.parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil); err != nil {
 			t.Fatal(err)
 		}
-		rep, err := o.run(context.Background(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rep := testkit.Must(o.run(context.Background(), w))(t)
 		b, err := json.Marshal(rep)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "report"), b, 0o600)
@@ -41,9 +39,7 @@ func TestWorkloadStopped(t *testing.T) {
 	cmd.Env = append(os.Environ(), "WORKLOAD_STOPPED="+dir)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	for i, begun := 0, 0; begun < 2; i++ {
 		if time.Sleep(10 * time.Millisecond); i > 2000 {
 			_ = cmd.Process.Kill()
@@ -53,9 +49,7 @@ func TestWorkloadStopped(t *testing.T) {
 		begun = strings.Count(string(b), "\n")
 	}
 	for _, s := range []unix.Signal{unix.SIGSTOP, unix.SIGCONT} {
-		if err := cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, cmd.Process.Signal(s))
 		if s == unix.SIGSTOP {
 			time.Sleep(2 * time.Second)
 		}
@@ -63,14 +57,9 @@ func TestWorkloadStopped(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err, out.String())
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "report"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile(filepath.Join(dir, "report")))(t)
 	var rep workloadReport
-	if err := json.Unmarshal(b, &rep); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(b, &rep))
 	if rep.LeftOut != 1 || !strings.Contains(strings.Join(rep.Warnings, "\n"), "is left out: hostlab was stopped for ") {
 		t.Errorf("%d left out: %q", rep.LeftOut, rep.Warnings)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,10 +21,7 @@ func near(a, b float64) bool {
 
 // The golden values are scipy's; see internal/stats/testdata/golden.py.
 func TestEffectsAgreeWithScipy(t *testing.T) {
-	b, err := os.ReadFile("../stats/testdata/golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile("../stats/testdata/golden.json"))(t)
 	type interval struct {
 		D         []float64
 		Alpha     float64
@@ -34,9 +32,7 @@ func TestEffectsAgreeWithScipy(t *testing.T) {
 		SignedRank []interval `json:"signed_rank"`
 		PairedT    []interval `json:"paired_t"`
 	}
-	if err := json.Unmarshal(b, &golden); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(b, &golden))
 	or := func(p *float64) float64 {
 		if p == nil {
 			return math.NaN()

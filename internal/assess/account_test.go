@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 func sample() *Minute {
@@ -61,9 +62,7 @@ func explained(m *Minute, before *explain.Report) *document.Document {
 func TestText(t *testing.T) {
 	r := sample()
 	var b bytes.Buffer
-	if err := document.WriteText(&b, explained(r, &r.Report), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, explained(r, &r.Report), document.TextOptions{}))
 	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync",
 		"grant something", "2.25 ms per log write", "BEFORE AND AFTER",
 		"Experiment: Experiment log-device in log", "│log wait 9.00 ms"} {
@@ -153,9 +152,7 @@ func TestStretches(t *testing.T) {
 func TestHTML(t *testing.T) {
 	r := sample()
 	var b bytes.Buffer
-	if err := document.WriteHTML(&b, explained(r, &r.Report)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteHTML(&b, explained(r, &r.Report)))
 	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") ||
 		!strings.Contains(s, "12 % [10, 14], n 12, measured") || !strings.Contains(s, "<svg") ||
 		strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {
@@ -168,9 +165,7 @@ func TestBoundedLeverIsShown(t *testing.T) {
 	m := sample()
 	m.Bounds = map[string]Bounded{lever.SMT: {Each: 0.6, Evidence: result.Measured, Source: "a counter"}}
 	var b bytes.Buffer
-	if err := document.WriteText(&b, explained(m, nil), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, explained(m, nil), document.TextOptions{}))
 	if !strings.Contains(b.String(), "at most 20 %") {
 		t.Error(b.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // inPod is a container of a pod, with a CPU limit that stopped it.
@@ -66,10 +67,8 @@ func TestPodTable(t *testing.T) {
 		{Name: "backup", Limits: host.Limits{CPUQuota: host.Fact[float64]{State: host.StateAbsent},
 			CPUThrottled: host.Fact[int64]{State: host.StateAbsent}}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{m.limitsOf()}},
-		document.TextOptions{Width: 220}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, &document.Document{Sections: []document.Section{m.limitsOf()}},
+		document.TextOptions{Width: 220}))
 	if head := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(head, "CPU limit stopped by its limit CPU request") {
 		t.Error(head)
 	}

@@ -1,3 +1,5 @@
+//go:build system
+
 package assess_test
 
 import (
@@ -11,33 +13,21 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // TestEmulatedClock: a service at half of the clock is seen to lose half of its CPU time by that.
 func TestEmulatedClock(t *testing.T) {
-	e, err := emulate.Start(emulate.Stop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(emulate.Start(emulate.Stop))(t)
 	defer e.Close()
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	if err := e.Set("powersave", 0.5); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Set("powersave", 0.5))
 	time.Sleep(300 * time.Millisecond)
-	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := assess.Watch(t.Context(), s, nil, "a process tells no sessions",
-		assess.Options{For: 4 * time.Second, CPUs: 2, Clock: emulated{e}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil))(t)
+	m := testkit.Must(assess.Watch(t.Context(), s, nil, "a process tells no sessions",
+		assess.Options{For: 4 * time.Second, CPUs: 2, Clock: emulated{e}}))(t)
 	for _, l := range m.Levers() {
 		if l.Name != lever.Clock {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/trace"
 )
 
@@ -51,10 +52,7 @@ func clockOf(t *testing.T, m *made, seen *trace.Result, facts *host.Facts) (*Fre
 // work, and a slow policy is not taken for the most that the hardware can.
 func TestFrequency(t *testing.T) {
 	two := map[int][]float64{0: {1.9e9, 2e9, 2.1e9}, 1: {3e9, 3e9, 3e9}}
-	f, err := clockOf(t, &made{clocks: two, highest: 2.5e9}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(clockOf(t, &made{clocks: two, highest: 2.5e9}, nil, nil))(t)
 	if !near(f.Mean/1e9, 2.5) || !(f.Low < 2.5e9 && f.High > 2.5e9) || f.N != 3 || f.Limit != 2.5e9 ||
 		f.Evidence != result.Emulated {
 		t.Errorf("%+v", f)
@@ -63,10 +61,7 @@ func TestFrequency(t *testing.T) {
 	facts := &host.Facts{}
 	facts.Frequency.Policies = []host.Policy{{Base: host.Known(int64(3e9), "Hz", ""),
 		HWMax: host.Known(int64(4e9), "Hz", "")}}
-	f, err = clockOf(t, &made{clocks: two, highest: 2.5e9}, seen, facts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f = testkit.Must(clockOf(t, &made{clocks: two, highest: 2.5e9}, seen, facts))(t)
 	if !near(f.Mean/1e9, 2) || f.Highest != 3e9 || f.Limit != 4e9 {
 		t.Errorf("of the first CPU alone, base 3 GHz, at most 4 GHz: %+v", f)
 	}
@@ -86,12 +81,8 @@ func TestCPUClock(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testkit.OK(t, os.WriteFile(file, []byte(text+"\n"), 0o644))
 	}
 	look := func(busy0, busy1, khz0, khz1 int) {
 		write("proc/stat", fmt.Sprintf("cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 1000 0 0 0 0 0 0\ncpu1 %d 0 0 1000 0 0 0 0 0 0", busy0, busy1))
@@ -105,19 +96,11 @@ func TestCPUClock(t *testing.T) {
 		t.Error("opened without anything to read")
 	}
 	look(100, 100, 1200000, 1200000)
-	c, err := openCPUs(host.Tree{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(openCPUs(host.Tree{Root: root}))(t)
 	defer c.Close()
-	if _, err := c.Read(time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(c.Read(time.Now()))(t)
 	look(200, 100, 2400000, 800000)
-	got, err := c.Read(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(c.Read(time.Now()))(t)
 	if want := (Ran{2.4e9, 1}); got[0] != want || got[1] != (Ran{}) {
 		t.Errorf("%v, want %v on the first CPU alone", got, want)
 	}

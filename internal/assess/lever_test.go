@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 	"hostlab/internal/trace"
 )
 
@@ -216,10 +217,8 @@ func TestNothingToChangeIsNotUnknown(t *testing.T) {
 	levers := []lever.Lever{{Name: lever.Kernel, Verdict: lever.Negligible, Reason: lever.Settled,
 		Evidence: []lever.Evidence{{Text: "x"}}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, &document.Document{Name: "x", Sections: lever.Sections(levers, true)},
-		document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, &document.Document{Name: "x", Sections: lever.Sections(levers, true)},
+		document.TextOptions{}))
 	if text := b.String(); strings.Contains(text, "unknown") || !strings.Contains(text, "nothing to change") {
 		t.Error(text)
 	}

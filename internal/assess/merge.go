@@ -153,9 +153,11 @@ func endsOf(to, more *chain.Account) *chain.Account {
 	out.Moments += more.Moments
 	out.Windows, out.Lengths = slices.Concat(to.Windows, more.Windows), slices.Concat(to.Lengths, more.Lengths)
 	out.Ran, out.Waited = slices.Concat(to.Ran, more.Ran), slices.Concat(to.Waited, more.Waited)
-	out.Own, out.Clients = maps.Clone(to.Own), maps.Clone(to.Clients)
-	maps.Copy(out.Own, more.Own)
-	maps.Copy(out.Clients, more.Clients)
+	out.Own, out.Clients = map[int]bool{}, map[int]bool{}
+	for _, a := range []*chain.Account{to, more} {
+		maps.Copy(out.Own, a.Own)
+		maps.Copy(out.Clients, a.Clients)
+	}
 	return &out
 }
 

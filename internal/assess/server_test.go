@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // served is the minute of a PostgreSQL whose sessions showed.
@@ -95,9 +96,7 @@ func TestHolders(t *testing.T) {
 		"HTML": func(b *bytes.Buffer) error { return document.WriteHTML(b, d) },
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, write(&b))
 		for _, want := range []string{"shop.stock", "session 4711", "query_id 42", "stock", "idle in transaction"} {
 			if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 				t.Errorf("%s: no %q", format, want)

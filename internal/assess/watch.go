@@ -147,7 +147,10 @@ func (w *watching) close() {
 // wait looks now and then until the time is over, and says why it was over early; "" where it was not.
 func (w *watching) wait(progress bool) string {
 	for {
-		pause := w.threads.pause(w.options.For) * time.Duration(w.options.rarely())
+		pause := w.threads.pause(w.options.For)
+		if len(w.threads.readings) > 0 { // the first is soon, since the service may end
+			pause *= time.Duration(w.options.rarely())
+		}
 		wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
 		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
 		if err := w.threads.look(); err != nil {

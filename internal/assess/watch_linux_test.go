@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/pods"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -28,14 +29,9 @@ func TestWatchProcess(t *testing.T) {
 	for3, stop := context.WithTimeout(t.Context(), 3*time.Second)
 	defer stop()
 	cmd := exec.CommandContext(for3, "sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	go cmd.Wait() //nolint:errcheck // so that it does not stay as a zombie
-	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil))(t)
 	m, err := Watch(context.Background(), s, nil, "a process tells no sessions", Options{For: time.Minute, CPUs: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -55,31 +51,6 @@ func TestWatchProcess(t *testing.T) {
 	}
 }
 
-// TestWatchDemo: the demo's sessions and the kernel's account of its process agree.
-func TestWatchDemo(t *testing.T) {
-	d, err := demo.Start(context.Background(), t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Watch(context.Background(), s, d, "", Options{For: 3 * time.Second, CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, kernel := m.Report.Part(explain.DatabaseCPU).Seconds, m.Readings[len(m.Readings)-1].CPU
-	t.Logf("clients %.2f s of CPU, process %.2f s", clients, kernel)
-	if clients > 1.1*kernel+0.1 {
-		t.Errorf("clients used %.2f s of CPU, more than their process' %.2f s", clients, kernel)
-	}
-	if !m.Connected || m.Report.Transactions <= 0 {
-		t.Errorf("connected %v, %d transactions", m.Connected, m.Report.Transactions)
-	}
-}
-
 // closed is a database that shows this user nothing of others.
 type closed struct{}
 
@@ -95,18 +66,10 @@ func (closed) Close() error                                       { return nil }
 // TestWatchHidden: where its sessions do not show, its processes do.
 func TestWatchHidden(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Watch(context.Background(), s, closed{}, "", Options{For: 2 * time.Second, CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil))(t)
+	m := testkit.Must(Watch(context.Background(), s, closed{}, "", Options{For: 2 * time.Second, CPUs: 2}))(t)
 	if m.Connected || m.Why == "" || m.Report.Busy <= 0 || len(m.Report.Missing) != 1 {
 		t.Errorf("connected %v, why %q, %.2f s, missing %q", m.Connected, m.Why, m.Report.Busy, m.Report.Missing)
 	}
@@ -115,9 +78,7 @@ func TestWatchHidden(t *testing.T) {
 // TestClaimsFirst: what a container may use is read when the minute begins; the process may have ended by its end.
 func TestClaimsFirst(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	var b beside
 	b.start(&service.Service{PID: cmd.Process.Pid, Containers: []pods.Container{{ID: "web", PID: cmd.Process.Pid, Group: "/lxc/web"}}})
 	_ = cmd.Process.Kill()

@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 func TestReadExceptions(t *testing.T) {
@@ -62,10 +63,7 @@ func TestAccept(t *testing.T) {
 			"MEM-006 was accepted until 2027-03-31 (vendor asks for it), and is a finding again."},
 		{"app1", "2026-01-01", Accepted, ""}, {"app1", "2026-01-02", Finding, "MEM-006 was accepted until 2026-01-01"},
 	} {
-		now, err := time.ParseInLocation(day, c.at, time.Local)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := testkit.Must(time.ParseInLocation(day, c.at, time.Local))(t)
 		results := Accept(found, list, c.host, now.Add(23*time.Hour))
 		var got Result
 		for i, r := range results {

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 // What settings say that checks advise is advice of a check that there is, in a value that can be set.
@@ -251,10 +252,7 @@ func TestNoProfileReplacesAnAcceptedValue(t *testing.T) {
 			continue
 		}
 		f := c.facts0()
-		ck, err := Find(c.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ck := testkit.Must(Find(c.id))(t)
 		own := ck.advised(&host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Data: f.Data,
 			Storage: f.Storage}, role)
 		for _, a := range Recommended(f, role, nil) {

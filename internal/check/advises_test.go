@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 // Each setting that some check advises is excused with that check, whether its advice depends on the host or not.
@@ -13,10 +14,7 @@ func TestAdvises(t *testing.T) {
 		is             bool
 	}{{"PWR-001", "governor", true}, {"MEM-006", "swappiness", true}, {"MEM-001", "thp", true},
 		{"MEM-006", "governor", false}} {
-		c, err := Find(want.check)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(Find(want.check))(t)
 		if got := c.Advises(want.setting); got != want.is {
 			t.Errorf("%s advises %s: %t", want.check, want.setting, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // lookCase is one machine for one check. Strings are parts of what is expected;
@@ -43,10 +44,7 @@ func (c lookCase) run(t *testing.T) Result {
 
 func (c lookCase) runOn(t *testing.T, f *host.Facts) Result {
 	t.Helper()
-	ck, err := Find(c.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ck := testkit.Must(Find(c.id))(t)
 	role := c.role
 	if role == "" {
 		role = ProductionDB

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -25,14 +26,9 @@ type source struct {
 
 func sources(t *testing.T) []source {
 	t.Helper()
-	b, err := os.ReadFile("testdata/sources.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile("testdata/sources.toml"))(t)
 	var file struct{ Source []source }
-	if err := toml.NewDecoder(strings.NewReader(string(b))).DisallowUnknownFields().Decode(&file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, toml.NewDecoder(strings.NewReader(string(b))).DisallowUnknownFields().Decode(&file))
 	return file.Source
 }
 

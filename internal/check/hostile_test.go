@@ -29,20 +29,22 @@ func TestHostileNamesStayData(t *testing.T) {
 			was := s.String()
 			for n, with := range []func(string) string{func(s string) string { return s },
 				func(s string) string { return was + s }, func(s string) string { return "/" + s + "/x" }} {
+				way := fmt.Sprint(c.id, n)
+				if tried[way] {
+					continue
+				}
 				s.SetString(with(testkit.Tag))
 				if !strings.Contains(c.runOn(t, f).Remedy, testkit.Tag) {
 					continue
 				}
+				tried[way], checks[c.id] = true, true
 				for _, name := range testkit.Hostile {
 					s.SetString(with(name))
 					r := c.runOn(t, f)
-					key := fmt.Sprint(c.id, n, name)
-					if tried[key] {
-						continue
-					}
-					tried[key], checks[c.id] = true, true
 					testkit.Intact(t, r.Remedy, name)
-					testkit.Intact(t, strings.Join(screen.Commands(r.Remedy), "\n"), name)
+					if commands := strings.Join(screen.Commands(r.Remedy), "\n"); commands != r.Remedy {
+						testkit.Intact(t, commands, name)
+					}
 				}
 			}
 			s.SetString(was)

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // Where /proc and /sys are hidden nothing is cleared: what every Linux has is
 // unknown, and so is what the CPUs and disks would show.
 func TestBehindMasks(t *testing.T) {
-	f := host.Collect(context.Background(), host.Options{Tree: hosttest.Tree(t, "-- proc/ --\n-- sys/ --\n")})
+	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, "-- proc/ --\n-- sys/ --\n")}})
 	for _, r := range Run(f, ProductionDB, All()) {
 		// What says that it was not looked for clears nothing either.
 		elsewhere := r.Detail == notWindows || strings.HasPrefix(r.Detail, "not judged for the role") ||

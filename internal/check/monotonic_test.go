@@ -58,10 +58,7 @@ func TestMakingAValueBetterAddsNoFinding(t *testing.T) {
 				at := func(v int64) Status {
 					f := &host.Facts{}
 					b.set(f, v)
-					c, err := Find(b.check)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := testkit.Must(Find(b.check))(t)
 					s := Run(f, ProductionDB, []Check{c})[0].Status
 					answers[s] = true
 					return s

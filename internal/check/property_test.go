@@ -81,10 +81,7 @@ func TestAnyFacts(t *testing.T) {
 		f := &host.Facts{}
 		fill(t, reflect.ValueOf(f).Elem(), 0)
 		role := rapid.SampledFrom(Roles).Draw(t, "role")
-		before, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := testkit.Must(json.Marshal(f))(t)
 		results := Run(f, role, All())
 		if after, _ := json.Marshal(f); string(before) != string(after) {
 			t.Fatal("a check changed the facts")

@@ -16,10 +16,7 @@ import (
 
 func loadSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/check.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/check.schema.json"))(t)
 	return schema
 }
 
@@ -36,13 +33,8 @@ func TestSchema(t *testing.T) {
 func output(t *testing.T, role Role, results []Result) any {
 	t.Helper()
 	var b bytes.Buffer
-	if err := document.WriteJSON(&b, Document(named("db1"), role, results, false, time.Time{}).Data); err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteJSON(&b, Document(named("db1"), role, results, false, time.Time{}).Data))
+	v := testkit.Must(jsonschema.UnmarshalJSON(&b))(t)
 	return v
 }
 
@@ -94,9 +86,7 @@ func TestSchemaRefuses(t *testing.T) {
 func TestJSONKeepsCommandsReadable(t *testing.T) {
 	var b bytes.Buffer
 	r := []Result{{ID: "PWR-001", Remedy: "a > b && c"}}
-	if err := document.WriteJSON(&b, Document(named("h"), ProductionDB, r, false, time.Time{}).Data); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteJSON(&b, Document(named("h"), ProductionDB, r, false, time.Time{}).Data))
 	if !strings.Contains(b.String(), "a > b && c") {
 		t.Errorf("escaped: %s", b.String())
 	}

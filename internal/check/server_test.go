@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 func shared(bytes, huge int64) func(d *host.Database) {
@@ -387,10 +388,7 @@ func TestRemedyIsForEachServer(t *testing.T) {
 	}
 	f.Memory.Overcommit = known[int64](0, "/proc/sys/vm/overcommit_memory")
 	for _, id := range []string{"SRV-002", "SRV-003"} {
-		c, err := Find(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(Find(id))(t)
 		r := runOne(f, ProductionDB, c)
 		for _, unit := range []string{"pg-a.service.d", "pg-b.service.d"} {
 			if r.Status != Finding || !strings.Contains(r.Remedy, unit) {
@@ -410,10 +408,7 @@ func TestSyncNamesEachServer(t *testing.T) {
 	pg := host.Database{Kind: "postgresql", PID: 700, UID: known(26, "u")}
 	set("innodb_flush_method", host.Default, "innodb_use_native_aio", host.Default)(&my)
 	set("fsync", "off", "wal_sync_method", host.Default)(&pg)
-	c, err := Find("SRV-006")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(Find("SRV-006"))(t)
 	r := runOne(&host.Facts{Databases: []host.Database{my, pg}}, ProductionDB, c)
 	if r.Severity != High || !strings.Contains(r.Detail, "fsync is off") || !strings.Contains(r.Detail, "page cache") ||
 		!strings.Contains(r.Remedy, "fsync = on") || !strings.Contains(r.Remedy, "O_DIRECT") {

@@ -54,9 +54,7 @@ func render(t *testing.T, f *host.Facts, role Role, opt options) string {
 func text(t *testing.T, d *document.Document, opt document.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := document.WriteText(&b, d, opt); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, d, opt))
 	return b.String()
 }
 
@@ -65,10 +63,7 @@ func TestTextGolden(t *testing.T) {
 	testkit.Equal(t, "testdata/verbose.txt", render(t, sick(), Development, options{all: true}))
 	var b strings.Builder
 	for _, id := range []string{"PWR-001", "MEM-004"} {
-		c, err := Find(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(Find(id))(t)
 		b.WriteString(text(t, Explain(c), document.TextOptions{}))
 	}
 	testkit.Equal(t, "testdata/long.txt", b.String())
@@ -243,10 +238,7 @@ func TestHeadline(t *testing.T) {
 func TestTitlesNameTheProblem(t *testing.T) {
 	for id, word := range map[string]string{"PWR-005": "off", "KRN-009": "no", "KRN-012": "No", "SRV-002": "No",
 		"STO-009": "without", "NET-005": "off"} {
-		c, err := Find(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(Find(id))(t)
 		if !slices.Contains(strings.Fields(c.Title), word) {
 			t.Errorf("%s: %s", id, c.Title)
 		}

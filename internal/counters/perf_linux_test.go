@@ -22,35 +22,21 @@ func TestThread(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	testkit.Root(t)
-	c, err := Thread(0, taskClock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(Thread(0, taskClock))(t)
 	defer c.Close()
 	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
 	}
-	own, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(c.Read())(t)
 	time.Sleep(200 * time.Millisecond)
-	slept, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	slept := testkit.Must(c.Read())(t)
 	if own.Seconds < 0.01 || own.Seconds > 0.12 || slept.Seconds-own.Seconds > 0.05 {
 		t.Errorf("%.3f s after a loop of 0.1 s, %.3f s after sleeping", own.Seconds, slept.Seconds)
 	}
 	if ratio := own.Value / 1e9 / own.Seconds; ratio < 0.95 || ratio > 1.05 {
 		t.Errorf("%.0f ns in %.3f s", own.Value, own.Seconds)
 	}
-	if err := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").Run(); err != nil {
-		t.Fatal(err)
-	}
-	after, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").Run())
+	after := testkit.Must(c.Read())(t)
 	if more := after.Seconds - slept.Seconds; more < 0.03 {
 		t.Errorf("%.3f s of a child that counts", more)
 	}
@@ -59,10 +45,7 @@ func TestThread(t *testing.T) {
 // TestGroup: the events of a CPU are counted together.
 func TestGroup(t *testing.T) {
 	testkit.Root(t)
-	g, err := CPU(0, taskClock, taskClock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(CPU(0, taskClock, taskClock))(t)
 	defer g.Close()
 	time.Sleep(50 * time.Millisecond)
 	v, err := g.Read()

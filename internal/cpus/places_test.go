@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/proc"
 	"hostlab/internal/testkit"
 )
@@ -20,9 +19,7 @@ import (
 func made(t testing.TB, write func(dir string) error) *host.Topology {
 	t.Helper()
 	dir := t.TempDir()
-	if err := write(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, write(dir))
 	return &host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}}).Topology
 }
 
@@ -207,7 +204,7 @@ func TestVictim(t *testing.T) {
 
 // On a hybrid processor the other core is of the victim's class.
 func TestHybrid(t *testing.T) {
-	topo := made(t, hosttest.MadeHybrid)
+	topo := made(t, testkit.MadeHybrid)
 	m := New(topo, nil, nil)
 	seen := map[string]bool{}
 	for _, victim := range m.CPUs() {
@@ -304,11 +301,8 @@ func TestPlacesDiffer(t *testing.T) {
 // Recorded machines have places, or say why not.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"twosocket", "cloud-guest", "smt-off", "container"} {
-		text, err := os.ReadFile("../host/testdata/" + name + ".txtar")
-		if err != nil {
-			t.Fatal(err)
-		}
-		topo := host.Collect(t.Context(), host.Options{Tree: hosttest.Tree(t, string(text))}).Topology
+		text := testkit.Must(os.ReadFile("../host/testdata/" + name + ".txtar"))(t)
+		topo := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, string(text))}}).Topology
 		m := New(&topo, nil, nil)
 		if len(m.CPUs()) == 0 {
 			t.Errorf("%s has no CPU", name)
@@ -326,7 +320,7 @@ func TestRecorded(t *testing.T) {
 // BenchmarkMade512 finds all places and positions on the made server, whose files
 // take longer to write than a test should.
 func BenchmarkMade512(b *testing.B) {
-	topo := made(b, hosttest.Made512)
+	topo := made(b, testkit.Made512)
 	for b.Loop() {
 		m := New(topo, nil, nil)
 		if _, ok := places(m, 7)["sibling"].(int); !ok || len(m.Positions(7, 8)) != 8 {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // Who may rename a directory above a mount of ours puts a link in its place: what that leads
@@ -19,22 +21,13 @@ func TestReplacedPath(t *testing.T) {
 	above, moved, other := filepath.Join(base, "above"), filepath.Join(base, "moved"), filepath.Join(base, "other")
 	at, innocent := filepath.Join(above, "at"), filepath.Join(other, "at")
 	for _, dir := range []string{above, other, at, innocent} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o700))
 	}
-	if err := unix.Mount("innocent", innocent, "tmpfs", 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Mount("innocent", innocent, "tmpfs", 0, ""))
 	defer func() { _ = unix.Unmount(innocent, unix.MNT_DETACH) }()
-	m, err := New(t.Context(), filepath.Join(base, "behind"), at, time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(New(t.Context(), filepath.Join(base, "behind"), at, time.Millisecond))(t)
 	seen := mounts()
-	if err := errors.Join(os.Rename(above, moved), os.Symlink(other, above)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Rename(above, moved), os.Symlink(other, above)))
 	for _, s := range seen {
 		if s.at == at {
 			s.detach(false)

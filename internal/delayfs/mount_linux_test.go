@@ -39,9 +39,7 @@ func dirs(t *testing.T) (base string) {
 	testkit.Root(t)
 	base = t.TempDir()
 	for _, name := range []string{"behind", "at"} {
-		if err := os.Mkdir(filepath.Join(base, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(filepath.Join(base, name), 0o700))
 	}
 	if why := Lacking(); why != "" {
 		t.Fatal(why)
@@ -54,10 +52,7 @@ func dirs(t *testing.T) (base string) {
 func TestDelays(t *testing.T) {
 	base := dirs(t)
 	const delay = 20 * time.Millisecond
-	m, err := New(t.Context(), base+"/behind", base+"/at", delay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(New(t.Context(), base+"/behind", base+"/at", delay))(t)
 	defer m.Close()
 	for _, c := range []struct {
 		name  string
@@ -93,10 +88,7 @@ func TestDelays(t *testing.T) {
 			t.Errorf("%s: %d bytes arrived behind: %v", c.name, len(got), err)
 		}
 	}
-	d, err := os.Open(base + "/at")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(os.Open(base + "/at"))(t)
 	began := time.Now()
 	if err := d.Sync(); err != nil || time.Since(began) < delay {
 		t.Errorf("the sync of a directory took %v: %v", time.Since(began), err)
@@ -126,13 +118,8 @@ func TestKilled(t *testing.T) {
 	base := dirs(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), holdVar+"="+base)
-	out, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StderrPipe())(t)
+	testkit.OK(t, cmd.Start())
 	line := make([]byte, 8)
 	if _, err := out.Read(line); err != nil || !mounted(base+"/at") {
 		t.Fatalf("not mounted: %s %v", line, err)
@@ -145,14 +132,8 @@ func TestKilled(t *testing.T) {
 		}
 	}
 
-	m, err := New(t.Context(), base+"/behind", base+"/at", time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := os.FindProcess(m.session.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(New(t.Context(), base+"/behind", base+"/at", time.Millisecond))(t)
+	server := testkit.Must(os.FindProcess(m.session.PID()))(t)
 	_ = server.Kill()
 	for end := testkit.End(t); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(base + "/at"); errors.Is(err, unix.ENOTCONN) {

@@ -51,9 +51,7 @@ func sample() *Document {
 func TestAnswerLast(t *testing.T) {
 	write := func(rows int) string {
 		var b bytes.Buffer
-		if err := WriteText(&b, sample(), TextOptions{Rows: rows}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, WriteText(&b, sample(), TextOptions{Rows: rows}))
 		return b.String()
 	}
 	plain := write(0)
@@ -75,9 +73,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := write(&b); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, write(&b))
 			testkit.Equal(t, "testdata/"+name, b.String())
 		})
 	}
@@ -109,9 +105,7 @@ func TestFormats(t *testing.T) {
 func TestTextFits(t *testing.T) {
 	for width := 40; width <= 130; width++ {
 		var b bytes.Buffer
-		if err := WriteText(&b, sample(), TextOptions{Width: width}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, WriteText(&b, sample(), TextOptions{Width: width}))
 		for line := range strings.Lines(b.String()) {
 			line = strings.TrimRight(line, "\n")
 			if n := utf8.RuneCountInString(line); n > width {
@@ -127,9 +121,7 @@ func TestTextFits(t *testing.T) {
 // Hostile text stays text on the page, and a page shows what is for pages.
 func TestHTML(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHTML(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteHTML(&b, sample()))
 	page := b.String()
 	for _, want := range []string{"Only a page shows this.", "&lt;b&gt;", "<details class=\"block\">", `data-sort="0.482"`,
 		`colspan="4"`, "The mean is &#43;51 %"} {
@@ -156,9 +148,7 @@ func TestHostileAddresses(t *testing.T) {
 			&Table{Columns: Headings("a", "b"), Rows: []Row{{Cells: []Cell{{Text: "x", Link: address},
 				{Text: "y", Link: address}}}}},
 			Links{List: []Link{{Text: "z", URL: address}}}, Form{Action: address}, Line{Text: "l", See: []string{address}})}}
-		if err := WriteHTML(&b, d); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, WriteHTML(&b, d))
 		body := b.String()[strings.Index(b.String(), "<main>"):strings.Index(b.String(), "</main>")]
 		if text := strings.ToLower(body); strings.Contains(text, `"javascript:`) || strings.Contains(text, `" javascript:`) ||
 			strings.Contains(text, `="data:`) || strings.Contains(text, "<b>") {
@@ -187,10 +177,8 @@ func TestNarrowColumns(t *testing.T) {
 	table.Rows = []Row{row}
 	for width := 40; width <= 100; width++ {
 		var b bytes.Buffer
-		if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}},
-			TextOptions{Width: width}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}},
+			TextOptions{Width: width}))
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
 				t.Fatalf("at %d columns a line has %d: %q", width, n, line)
@@ -209,9 +197,7 @@ func TestPipe(t *testing.T) {
 			Source: "/a/" + strings.ReplaceAll(long, " ", "/")}}, Commands{{Why: long, Line: "echo " + long}},
 			&Bars{Rows: []Bar{{Name: long, Segments: []Segment{{Name: "a", Value: 1, Fill: '#'}}}}}}})
 	var b bytes.Buffer
-	if err := WriteText(&b, d, TextOptions{Width: screen.Endless}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteText(&b, d, TextOptions{Width: screen.Endless}))
 	for line := range strings.Lines(b.String()) {
 		if strings.Contains(line, "word") && !strings.HasSuffix(line, "end\n") || strings.Contains(line, "name") &&
 			!strings.Contains(line, "word") && !strings.Contains(line, "longer") {
@@ -252,10 +238,8 @@ func TestWideTables(t *testing.T) {
 	} {
 		for width := 40; width <= 200; width++ {
 			var b bytes.Buffer
-			if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}},
-				TextOptions{Width: width}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}},
+				TextOptions{Width: width}))
 			out := strings.Join(strings.Fields(b.String()), " ")
 			for _, r := range table.Rows {
 				last := r.Cells[len(r.Cells)-1].Text

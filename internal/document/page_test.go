@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 func pageOf(t *testing.T, d *Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteHTML(&b, d); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteHTML(&b, d))
 	return b.String()
 }
 

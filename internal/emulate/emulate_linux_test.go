@@ -48,10 +48,7 @@ func spinner() (*exec.Cmd, error) {
 
 func start(t *testing.T) int {
 	t.Helper()
-	cmd, err := spinner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := testkit.Must(spinner())(t)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd.Process.Pid
 }
@@ -91,15 +88,10 @@ func TestSpeed(t *testing.T) {
 	for _, m := range methods() {
 		t.Run(string(m), func(t *testing.T) {
 			pid := start(t)
-			e, err := Start(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := testkit.Must(Start(m))(t)
 			defer e.Close()
 			share := func(policy string) float64 {
-				if err := e.Set(policy, 0.05); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, e.Set(policy, 0.05))
 				time.Sleep(300 * time.Millisecond)
 				before, _, _ := proc.Schedstat(strconv.Itoa(pid))
 				began := time.Now()
@@ -107,10 +99,7 @@ func TestSpeed(t *testing.T) {
 				after, _, _ := proc.Schedstat(strconv.Itoa(pid))
 				return float64(after-before) / float64(time.Since(began))
 			}
-			before, err := e.Totals()
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := testkit.Must(e.Totals())(t)
 			// Others on this host can only take from it, so that a share has a bound above alone.
 			if got := share("fixed:30"); got > 0.4 {
 				t.Errorf("a process at 30 %% of its speed got %.2f of the time", got)
@@ -140,13 +129,8 @@ func TestParentKilled(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			cmd := exec.Command("/proc/self/exe")
 			cmd.Env = append(os.Environ(), role+"=parent", "METHOD="+string(m))
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := testkit.Must(cmd.StdoutPipe())(t)
+			testkit.OK(t, cmd.Start())
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			var child, governor int
 			if _, err := fmt.Sscan(line, &child, &governor); err != nil {
@@ -281,9 +265,7 @@ func TestStopped(t *testing.T) {
 		"usage_usec 5\nnr_periods 9\nthrottled_usec 4500\n":                     4500 * time.Microsecond,
 		"": 0,
 	} {
-		if err := os.WriteFile(filepath.Join(g.path, "cpu.stat"), []byte(stat), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(g.path, "cpu.stat"), []byte(stat), 0o600))
 		if got := g.kept(); got != want {
 			t.Errorf("%q: %s", stat, got)
 		}
@@ -297,9 +279,7 @@ func TestGroupFiles(t *testing.T) {
 	dir := t.TempDir()
 	g := group{groups: groups{dir: dir}, path: dir}
 	for _, f := range []string{quota, period, shares} {
-		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, f), nil, 0o600))
 	}
 	for _, c := range []struct {
 		speed        float64
@@ -313,14 +293,10 @@ func TestGroupFiles(t *testing.T) {
 		{1, load{1, 1000}, "-1", "262144"},
 	} {
 		for _, f := range []string{quota, shares} { // the kernel takes a write as a whole, a file does not
-			if err := os.Truncate(filepath.Join(dir, f), 0); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Truncate(filepath.Join(dir, f), 0))
 		}
 		g.written = nil
-		if err := g.set(c.speed, c.threads); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.set(c.speed, c.threads))
 		for f, want := range map[string]string{quota: c.quota, shares: c.share} {
 			if got, _ := os.ReadFile(filepath.Join(dir, f)); string(got) != want {
 				t.Errorf("%+v: %s has %q, want %q", c, f, got, want)
@@ -332,12 +308,8 @@ func TestGroupFiles(t *testing.T) {
 		running float64
 		quota   string
 	}{{1, "4000"}, {1.05, ""}, {0.96, ""}, {2, "8000"}, {2, ""}} {
-		if err := os.Truncate(filepath.Join(dir, quota), 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := g.set(0.5, load{c.running, int(10 * c.running)}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Truncate(filepath.Join(dir, quota), 0))
+		testkit.OK(t, g.set(0.5, load{c.running, int(10 * c.running)}))
 		if got, _ := os.ReadFile(filepath.Join(dir, quota)); string(got) != c.quota {
 			t.Errorf("%g threads: %s has %q written to it, want %q", c.running, quota, got, c.quota)
 		}
@@ -356,18 +328,11 @@ func TestGovernorKilled(t *testing.T) {
 	for _, m := range methods() {
 		t.Run(string(m), func(t *testing.T) {
 			pid := start(t)
-			e, err := Start(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Set("fixed:10", 0.05); err != nil {
-				t.Fatal(err)
-			}
+			e := testkit.Must(Start(m))(t)
+			testkit.OK(t, e.Set("fixed:10", 0.05))
 			time.Sleep(200 * time.Millisecond)
 			governor, _ := os.FindProcess(e.s.PID())
-			if err := governor.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, governor.Kill())
 			for end, free := testkit.End(t), 0; free < 20; time.Sleep(5 * time.Millisecond) {
 				if free++; stateOf(pid) == "T" || groupOf(e.s.PID()) {
 					free = 0
@@ -401,16 +366,12 @@ func groupOf(pid int) bool {
 func TestSweepRemovesGroupsOfTheDead(t *testing.T) {
 	at := groups{dir: t.TempDir()}
 	dead := exec.Command("true")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, dead.Run())
 	left := filepath.Join(at.dir, "web", fmt.Sprintf("%s%d-5", namePrefix, dead.Process.Pid))
 	again := filepath.Join(at.dir, fmt.Sprintf("%s%d-5", namePrefix, os.Getpid())) // its number is another's now
 	ours, foreign := filepath.Join(at.dir, nameOf(os.Getpid())), filepath.Join(at.dir, "web", "app")
 	for _, dir := range []string{left, again, ours, foreign} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(dir, 0o755))
 	}
 	list := at.left()
 	if !slices.Equal(list, []Left{{again, 0}, {left, 0}}) {

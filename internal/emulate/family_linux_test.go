@@ -10,18 +10,14 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // A process that has the number of a member which has ended is none of ours to stop.
 func TestNumberIsGivenAnew(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	held, err := proc.Hold(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
+	held := testkit.Must(proc.Hold(cmd.Process.Pid))(t)
 	f := family{root: os.Getpid()}
 	f.look()
 	if !slices.Contains(f.pids, cmd.Process.Pid) {

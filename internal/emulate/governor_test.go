@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // fakeTask is one thread that works for a slice of CPU time and then waits, as often
@@ -62,17 +64,12 @@ func (f *fakeTask) run(d time.Duration) {
 // play lets a policy govern the task for a while and returns the mean step.
 func play(t *testing.T, policy string, f *fakeTask) (step float64, total Totals) {
 	t.Helper()
-	clock, err := newClock(policy, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clock := testkit.Must(newClock(policy, 0.5))(t)
 	f.speed = 1
 	g := &governor{target: f, clock: clock, quota: f.quota}
 	for f.now < 60*time.Second {
 		f.run(sample)
-		if err := g.look(f.now); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.look(f.now))
 	}
 	sum := 0.0
 	for _, s := range f.steps[1:] {
@@ -196,10 +193,7 @@ func TestAtOnce(t *testing.T) {
 // High performance keeps nobody from a CPU, however much company there is; and threads
 // that wait for company are ready, though they do not run.
 func TestLoads(t *testing.T) {
-	clock, err := newClock("high-performance", 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clock := testkit.Must(newClock("high-performance", 0.5))(t)
 	const ms = time.Millisecond
 	l := &loads{low: 1, uses: []map[int]use{
 		{1: {}, 2: {}, 3: {}},
@@ -209,9 +203,7 @@ func TestLoads(t *testing.T) {
 	}}
 	g := &governor{target: l, clock: clock, quota: true}
 	for i := 1; len(l.uses) > 0; i++ {
-		if err := g.look(time.Duration(i) * sample); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.look(time.Duration(i)*sample))
 	}
 	if diff := cmp.Diff([]load{{1, 1}, {1, 2}, {1.25, 2}, {1.1875, 1}}, l.told, cmp.AllowUnexported(load{})); diff != "" {
 		t.Error(diff)

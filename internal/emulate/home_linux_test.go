@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // service is a group with a quota of its own, as a systemd unit with CPUQuota has, and a shell in it that starts a
@@ -25,19 +27,12 @@ type service struct {
 
 func startService(t *testing.T) *service {
 	t.Helper()
-	at, err := findGroups()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := testkit.Must(findGroups())(t)
 	s := &service{groups: at, home: filepath.Join(at.dir, fmt.Sprintf("hostlab-test-%d", os.Getpid()))}
 	if at.v2 {
-		if err := put(filepath.Join(at.dir, "cgroup.subtree_control"), "+cpu"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, put(filepath.Join(at.dir, "cgroup.subtree_control"), "+cpu"))
 	}
-	if err := os.Mkdir(s.home, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(s.home, 0o755))
 	t.Cleanup(func() {
 		for range 200 { // the last of its processes may take a moment to end
 			if os.Remove(s.home) == nil {
@@ -48,18 +43,11 @@ func startService(t *testing.T) *service {
 		t.Errorf("%s cannot be removed", s.home)
 	})
 	for file, value := range s.limits() {
-		if err := put(filepath.Join(s.home, file), value); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, put(filepath.Join(s.home, file), value))
 	}
 	s.cmd = exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs"; echo in; while :; do sleep 0.005; done`, "sh", s.home)
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(s.cmd.StdoutPipe())(t)
+	testkit.OK(t, s.cmd.Start())
 	t.Cleanup(func() { _ = s.cmd.Process.Kill(); _ = s.cmd.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "in\n" {
 		t.Fatalf("the shell says %q: %v", line, err)
@@ -155,13 +143,8 @@ func TestHomeAfterAll(t *testing.T) {
 	s := startService(t)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), role+"=parent", "METHOD="+string(Group), "SERVICE="+strconv.Itoa(s.cmd.Process.Pid))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	var child, governor int
@@ -193,22 +176,15 @@ func TestHomeAfterAll(t *testing.T) {
 // TestElsewhere refuses a service whose processes are in several groups.
 func TestElsewhere(t *testing.T) {
 	s := startService(t)
-	g, err := newGroup(s.cmd.Process.Pid, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(newGroup(s.cmd.Process.Pid, true))(t)
 	elsewhere := filepath.Join(s.dir, fmt.Sprintf("hostlab-test-elsewhere-%d", os.Getpid()))
 	other := start(t)
-	if err := os.Mkdir(elsewhere, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(elsewhere, 0o755))
 	defer func() {
 		_ = put(filepath.Join(s.dir, "cgroup.procs"), strconv.Itoa(other))
 		_ = os.Remove(elsewhere)
 	}()
-	if err := put(filepath.Join(elsewhere, "cgroup.procs"), strconv.Itoa(other)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, put(filepath.Join(elsewhere, "cgroup.procs"), strconv.Itoa(other)))
 	g.join([]int{other})
 	if err := g.set(0.5, load{1, 1}); err == nil || !strings.Contains(err.Error(), "method stop") {
 		t.Errorf("a process of another group: %v", err)
@@ -222,10 +198,7 @@ func TestElsewhere(t *testing.T) {
 // TestAboveItsLimit asks for more than the service's own limit: that stays the one in force.
 func TestAboveItsLimit(t *testing.T) {
 	s := startService(t)
-	g, err := newGroup(s.cmd.Process.Pid, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(newGroup(s.cmd.Process.Pid, true))(t)
 	for _, c := range []struct {
 		speed   float64
 		running float64
@@ -243,9 +216,7 @@ func TestAboveItsLimit(t *testing.T) {
 func stopProcess(t *testing.T, pid int) {
 	t.Helper()
 	p, _ := os.FindProcess(pid)
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Signal(syscall.SIGSTOP))
 	for stateOf(pid) != "T" {
 		time.Sleep(time.Millisecond)
 	}
@@ -253,21 +224,14 @@ func stopProcess(t *testing.T, pid int) {
 
 // A user who owns a part of the tree makes a group that only bears our name, with one below it, so that it cannot be removed.
 func TestGroupOfAnotherUser(t *testing.T) {
-	at, err := findGroups()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := testkit.Must(findGroups())(t)
 	part := filepath.Join(at.dir, "hostlab-test-"+strconv.Itoa(os.Getpid()))
 	theirs := filepath.Join(part, namePrefix+"999999-1")
 	all := []string{part, theirs, filepath.Join(theirs, "below")}
 	for i, dir := range all {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o755))
 		t.Cleanup(func() { _ = os.Remove(all[i]) })
-		if err := os.Chown(dir, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(dir, 65534, 65534))
 	}
 	if brought, err := Sweep(); len(brought) > 0 || err != nil {
 		t.Errorf("%+v, %v", brought, err)

@@ -173,8 +173,8 @@ func sorted(of map[string]string) (names []string) {
 
 // Paced returns how long a run of a block takes, counted from 0, where the workload knows; else 0.
 func (s *Study) Paced(block int) time.Duration {
-	if p, ok := s.Work.(workload.Paced); ok {
-		return p.Takes(s.Workload.Params, block)
+	if s.Work == nil {
+		return 0
 	}
-	return 0
+	return s.Work.Takes(s.Workload.Params, block)
 }

@@ -1,10 +1,11 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +15,15 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/null"
 	"hostlab/studies"
 )
 
 // watched is a workload that watches a service.
-type watched struct{ workload.Workload }
+type watched struct{ workload.Usual }
+
+func (watched) Open(context.Context, workload.Config) (workload.Session, error) {
+	return nil, errors.New("it is not run")
+}
 
 func (watched) Describe() workload.Description {
 	lower := func(name, unit string) workload.Response {
@@ -49,7 +53,7 @@ name = "watched"
 
 func parseWatched(text string) (*Study, error) {
 	known := everything()
-	known.Workloads = append(known.Workloads, watched{null.Workload{}})
+	known.Workloads = append(known.Workloads, watched{})
 	return Parse("service.toml", "/", []byte(text), Overrides{}, known)
 }
 
@@ -203,7 +207,7 @@ func TestBadSwitchbacks(t *testing.T) {
 		"no harm": {smallest + "[harm]\n",
 			"service.toml:7: [harm] watches a service that others use, and workload null does its own work; take it out"},
 		"harm of what": {onService + "[harm]\nresponses = [\"latency\"]\n",
-			"service.toml:9: [harm] watches latency, and neither the study nor workload watched has it; did you mean latency_p99?"},
+			"service.toml:9: [harm] watches latency, and neither the study nor workload watched has it"},
 		"good harm": {onService + "[harm]\nresponses = [\"transactions_per_s\"]\n",
 			"service.toml:9: [harm] watches transactions_per_s, of which more is better; harm is what rises"},
 		"twice": {onService + "[harm]\nresponses = [\"latency_p99\", \"latency_p99\"]\n",

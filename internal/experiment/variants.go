@@ -38,12 +38,12 @@ func (s *Study) Variants() iter.Seq[workload.Params] {
 }
 
 // Outside says what the study's workload would do on something of the user's that is
-// neither this host's nor the workload's own (workload.Outside), at any level of its
+// neither this host's nor the workload's own (workload.Workload), at any level of its
 // parameters: a phrase each, without doubles. nil: nothing.
 func (s *Study) Outside() (deeds []string) {
-	if o, ok := s.Work.(workload.Outside); ok {
+	if s.Work != nil {
 		for p := range s.Variants() {
-			if deed := o.Outside(p); deed != "" && !slices.Contains(deeds, deed) {
+			if deed := s.Work.Outside(p); deed != "" && !slices.Contains(deeds, deed) {
 				deeds = append(deeds, deed)
 			}
 		}

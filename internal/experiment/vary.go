@@ -36,7 +36,7 @@ func (p *parser) vary(key, text string, at place) bool {
 	others := slices.DeleteFunc(slices.Collect(maps.Keys(p.over.Set)),
 		func(k string) bool {
 			other, _, _ := strings.Cut(k, ".")
-			return k == key || other != kind && !(p.over.live && slices.Contains(byName, other))
+			return k == key || other != kind && (!p.over.live || !slices.Contains(byName, other))
 		})
 	switch {
 	case i < 0:

@@ -145,8 +145,8 @@ func (p *parser) ramp(at place, params workload.Params) {
 // validate asks the workload itself, which knows more than its table of
 // parameters: templates in arguments, and picks.
 func (p *parser) validate() {
-	v, ok := p.s.Work.(workload.Validator)
-	if !ok || p.s.Workload.Params == nil {
+	v := p.s.Work
+	if v == nil || p.s.Workload.Params == nil {
 		return
 	}
 	at := map[string]place{}

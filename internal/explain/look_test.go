@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // looker is a server whose memory shows what its sessions do, until it does so no longer.
@@ -65,10 +67,7 @@ func TestLooks(t *testing.T) {
 			if c.sees > 0 {
 				l.until = time.Now().Add(c.sees)
 			}
-			r, err := Record(t.Context(), l, Options{For: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(Record(t.Context(), l, Options{For: time.Minute}))(t)
 			if r.Looks < c.least || r.Looks > c.most || r.Questions < c.asked || r.Questions > c.askes {
 				t.Errorf("%s: %d looks, %d questions", name, r.Looks, r.Questions)
 			}

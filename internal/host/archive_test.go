@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 func TestExtractArchive(t *testing.T) {
-	tree := hosttest.Tree(t, `A recorded machine.
+	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, `A recorded machine.
 -- sys/devices/sda/size --
 4096
 -- sys/block/sda -> ../devices/sda --
@@ -21,7 +21,7 @@ func TestExtractArchive(t *testing.T) {
 init
 -- proc/loop -> loop --
 -- dev/shm/ --
-`)
+`)}
 	for path, want := range map[string]string{"/sys/block/sda/size": "4096", "/etc/self/comm": "init"} {
 		if got := tree.Text(path); got.Value != want {
 			t.Errorf("%s: %s", path, stateText(got))
@@ -54,9 +54,7 @@ func TestExtractArchiveRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			parent := t.TempDir()
 			dir := filepath.Join(parent, "in", "side")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(dir, 0o755))
 			err := host.ExtractArchive([]byte(c.archive), dir)
 			if c.want == "" {
 				return // "->" without a target is a plain, if odd, name

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // BenchmarkCollect512 reads the whole made server with 512 CPUs, some 25,000
@@ -18,9 +18,7 @@ func BenchmarkCollect512(b *testing.B) {
 		b.Cleanup(func() { os.RemoveAll(shm) })
 		dir = shm
 	}
-	if err := hosttest.Made512(dir); err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, testkit.Made512(dir))
 	b.Run("collect", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -33,15 +31,12 @@ func BenchmarkCollect512(b *testing.B) {
 	// What the reading alone costs: all files of the tree, one after the other.
 	b.Run("readfile", func(b *testing.B) {
 		for b.Loop() {
-			err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+			testkit.OK(b, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 				if err == nil && e.Type().IsRegular() {
 					_, err = os.ReadFile(path)
 				}
 				return err
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			}))
 		}
 	})
 }

@@ -17,7 +17,6 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/testkit"
 )
 
@@ -37,7 +36,7 @@ func TestLook(t *testing.T) {
 		{"only /proc", "-- proc/stat --\nx\n", true},
 		{"only /sys", "-- sys/block/ --\n-- proc/ --\n", true},
 	} {
-		err := host.Look(hosttest.Tree(t, c.archive))
+		err := host.Look(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)})
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -49,9 +48,7 @@ func TestLook(t *testing.T) {
 
 func TestWalkPaths(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
 	seen := map[string]host.AnyFact{}
 	walkFacts(f, func(path string, fact host.AnyFact) {
@@ -86,9 +83,7 @@ func TestWalkPaths(t *testing.T) {
 // written as JSON and as text, and cause no panic.
 func TestGarbledMachines(t *testing.T) {
 	base := t.TempDir()
-	if err := hosttest.MadeHybrid(base); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(base))
 	var files []string
 	err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
@@ -104,18 +99,13 @@ func TestGarbledMachines(t *testing.T) {
 		defer func() {
 			for path, b := range kept {
 				os.RemoveAll(path)
-				if err := os.WriteFile(path, b, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(path, b, 0o644))
 			}
 		}()
 		for range rapid.IntRange(1, 40).Draw(t, "how many") {
 			path := rapid.SampledFrom(files).Draw(t, "file")
 			if kept[path] == nil {
-				b, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := testkit.Must(os.ReadFile(path))(t)
 				kept[path] = b
 			}
 			os.RemoveAll(path)
@@ -136,13 +126,9 @@ func TestGarbledMachines(t *testing.T) {
 			}
 		}
 		f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: base}})
-		if _, err := json.Marshal(f); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(json.Marshal(f))(t)
 		var text strings.Builder
-		if err := document.WriteText(&text, f.Document(time.Time{}, ""), document.TextOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteText(&text, f.Document(time.Time{}, ""), document.TextOptions{}))
 		for line := range strings.Lines(text.String()) {
 			line = strings.TrimSuffix(line, "\n")
 			if n := utf8.RuneCountInString(line); n > 80 || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -164,9 +150,7 @@ func TestGarbledMachines(t *testing.T) {
 // which the workers come by them.
 func TestCollectIsDeterministic(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	opt := host.Options{Tree: host.Tree{Root: dir}}
 	first := host.Collect(context.Background(), opt)
 	for range 20 {
@@ -178,9 +162,7 @@ func TestCollectIsDeterministic(t *testing.T) {
 
 func TestInterruptedCollect(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	f := host.Collect(ctx, host.Options{Tree: host.Tree{Root: dir}})

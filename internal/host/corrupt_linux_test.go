@@ -35,14 +35,9 @@ func TestCorruptTrees(t *testing.T) {
 	}
 	for _, seed := range testkit.Sample(seeds(), 6) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		data, err := os.ReadFile(files[r.IntN(len(files))])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(files[r.IntN(len(files))]))(t)
 		dir := t.TempDir()
-		if err := ExtractArchive(data, dir); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, ExtractArchive(data, dir))
 		done := corrupt(t, r, dir)
 		answersSoon(t, Tree{Root: dir}, fmt.Sprint("seed ", seed, done))
 	}
@@ -75,7 +70,7 @@ func corrupt(t *testing.T, r *rand.Rand, dir string) (done []string) {
 	}
 	defer root.Close()
 	var names, dirs []string
-	err = fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
+	testkit.OK(t, fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
 		if p != "." {
 			names = append(names, p)
 		}
@@ -83,10 +78,7 @@ func corrupt(t *testing.T, r *rand.Rand, dir string) (done []string) {
 			dirs = append(dirs, p)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for range 1 + r.IntN(30) {
 		name, other := names[r.IntN(len(names))], dirs[r.IntN(len(dirs))]
 		if r.IntN(3) == 0 && len(dirs) > 1 {
@@ -98,13 +90,9 @@ func corrupt(t *testing.T, r *rand.Rand, dir string) (done []string) {
 		}
 		var data []byte
 		if info.Mode().IsRegular() {
-			if data, err = root.ReadFile(name); err != nil {
-				t.Fatal(err)
-			}
+			data = testkit.Must(root.ReadFile(name))(t)
 		}
-		if err := root.RemoveAll(name); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, root.RemoveAll(name))
 		how := r.IntN(8)
 		switch how {
 		case 0:
@@ -174,9 +162,7 @@ func TestRecordedFilesStayInside(t *testing.T) {
 	for kind, put := range kinds {
 		in := tree(t, "-- proc/pressure/io --\n")
 		for _, name := range []string{"proc/cpuinfo", "proc/stat", "proc/meminfo", "proc/pressure/cpu"} {
-			if err := put(in.Root, name); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, put(in.Root, name))
 		}
 		answersSoon(t, in, kind)
 		f := Collect(context.Background(), Options{Tree: in})

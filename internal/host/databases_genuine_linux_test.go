@@ -19,10 +19,7 @@ import (
 func TestFalseServer(t *testing.T) {
 	testkit.Root(t)
 	const stranger = 12345
-	base, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := testkit.Must(os.MkdirTemp("/var/tmp", "hostlab-test-"))(t)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	program := filepath.Join(base, "mariadbd")
 	for name, c := range map[string]struct {
@@ -38,24 +35,14 @@ func TestFalseServer(t *testing.T) {
 		"its own":                         {stranger, "ib_logfile0", stranger, ""},
 	} {
 		dir := filepath.Join(base, strings.ReplaceAll(name, " ", "-"))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o755))
 		if c.file != "" {
-			if err := os.WriteFile(filepath.Join(dir, c.file), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(dir, c.file), nil, 0o600))
 		}
-		if err := os.Chown(dir, c.owner, c.owner); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(program); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(dir, c.owner, c.owner))
+		testkit.OK(t, os.RemoveAll(program))
 		cmd := served(t, base, program, dir, stranger)
-		if err := os.Chown(program, c.by, c.by); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(program, c.by, c.by))
 		var got *Database
 		for _, d := range Collect(t.Context(), Options{}).Databases {
 			if d.PID == cmd.Process.Pid {
@@ -104,10 +91,7 @@ func served(t *testing.T, base, program, dir string, user uint32) *exec.Cmd {
 // A process of any user may name a device as its configuration: it is not opened, whoever looks, and the settings are not known.
 func TestDeviceAsConfiguration(t *testing.T) {
 	testkit.Root(t)
-	base, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := testkit.Must(os.MkdirTemp("/var/tmp", "hostlab-test-"))(t)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	const device = "/dev/hostlab-test-null"
 	t.Cleanup(func() { os.Remove(device) })
@@ -129,13 +113,8 @@ func TestDeviceAsConfiguration(t *testing.T) {
 		cmd := exec.Command(program, "-c", "read x", "--defaults-file="+named)
 		cmd.Dir = base
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		in := testkit.Must(cmd.StdinPipe())(t)
+		testkit.OK(t, cmd.Start())
 		var got Fact[string]
 		for _, d := range Collect(t.Context(), Options{}).Databases {
 			if d.PID == cmd.Process.Pid {

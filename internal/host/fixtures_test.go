@@ -48,18 +48,12 @@ const (
 
 func readFixture(t *testing.T, name string) *txtar.Archive {
 	t.Helper()
-	a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(txtar.ParseFile(filepath.Join("testdata", name+".txtar")))(t)
 	return a
 }
 
 func TestFixturesAreListed(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob("testdata/*.txtar"))(t)
 	for _, f := range files {
 		if name := strings.TrimSuffix(filepath.Base(f), ".txtar"); fixtures[name] == nil {
 			t.Errorf("%s is not in the list of fixtures", f)
@@ -197,10 +191,7 @@ func factsText(t *testing.T, tree Tree, asked []string) string {
 	for _, p := range asked {
 		q = append(q, PathQuery{Path: p})
 	}
-	b, err := json.MarshalIndent(Collect(t.Context(), Options{Tree: tree, Paths: q}), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(json.MarshalIndent(Collect(t.Context(), Options{Tree: tree, Paths: q}), "", " "))(t)
 	return string(b)
 }
 

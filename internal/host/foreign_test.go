@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"hostlab/internal/testkit"
 )
 
 // Archives come from other people: what they hold stays in its folder, can be
@@ -23,9 +25,7 @@ func FuzzExtractArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		top := t.TempDir()
 		dir := filepath.Join(top, "in", "tree")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(dir, 0o755))
 		err := ExtractArchive(data, dir)
 		for _, outer := range []string{top, filepath.Dir(dir)} {
 			if list, _ := os.ReadDir(outer); len(list) != 1 {
@@ -41,9 +41,7 @@ func FuzzExtractArchive(f *testing.F) {
 		in := Tree{Root: dir}
 		Collect(context.Background(), Options{Tree: in, Paths: []PathQuery{{Path: "/"}}})
 		var b bytes.Buffer
-		if err := Record(context.Background(), in, "", nil, &b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Record(context.Background(), in, "", nil, &b))
 		if len(txtar.Parse(b.Bytes()).Files) == 0 {
 			return
 		}

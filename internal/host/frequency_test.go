@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 const cpuFiles = "sys/devices/system/cpu/"
@@ -28,7 +28,7 @@ func cpuTree(t *testing.T, lines string) *host.Facts {
 			fmt.Fprintf(&b, "-- %s%s --\n%s\n", cpuFiles, name, content)
 		}
 	}
-	return host.Collect(context.Background(), host.Options{Tree: hosttest.Tree(t, b.String())})
+	return host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, b.String())}})
 }
 
 // core2x2 is one socket of two cores of two threads: 0 and 1, 2 and 3.

@@ -109,19 +109,13 @@ func TestConfigOfTheRunningKernel(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, err := z.Write([]byte(strings.Repeat("# CONFIG_X is not set\n", 5000) + "CONFIG_HZ=250\n"))
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(err, z.Close()))
 	file := filepath.Join(tr.Root, "proc/config.gz")
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, b.Bytes(), 0o644))
 	if f := configHz(readConfig(tr, "6.1")); f.Value != 250 || f.Unit != "Hz" {
 		t.Errorf("%+v", f)
 	}
-	if err := os.WriteFile(file, []byte("garbage"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("garbage"), 0o644))
 	if f := configHz(readConfig(tr, "6.1")); f.State != StateError || !strings.Contains(f.Reason, "not a gzip file") {
 		t.Errorf("%+v", f)
 	}

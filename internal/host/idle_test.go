@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 func TestIdleStates(t *testing.T) {
@@ -63,7 +63,7 @@ func TestLatencyLimits(t *testing.T) {
 		{"text", "70 us", "error expected 4 bytes, found 6"},
 		{"denied", "!errno EACCES", "denied permission denied"},
 	} {
-		tree := hosttest.Tree(t, "-- dev/cpu_dma_latency --\n"+c.device+"\n")
+		tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, "-- dev/cpu_dma_latency --\n"+c.device+"\n")}
 		if got := stateText(host.Collect(context.Background(), host.Options{Tree: tree}).Idle.DMALatency); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // opened counts how often anybody opens some files from now on, other than to look at them (O_PATH).
 func opened(t *testing.T, files ...string) func() int {
 	t.Helper()
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := testkit.Must(unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC))(t)
 	t.Cleanup(func() { unix.Close(fd) })
 	for _, f := range files {
 		if _, err := unix.InotifyAddWatch(fd, f, unix.IN_OPEN|unix.IN_ACCESS); err != nil {
@@ -62,12 +61,8 @@ func TestNamedByAProcess(t *testing.T) {
 			const text = "[mysqld]\ninnodb_flush_method=fsync\nfsync=off\nnet:\n  maxIncomingConnections: 7\n[persistence]\nbasepath_logvolumes=/wrong\n"
 			tr := tree(t, "-- data/ --\n"+conf("/dev/x", text)+conf("/proc/x", text)+conf("/sys/x", text)+proc(50, 1, c.comm, c.args)+c.more)
 			fifo := filepath.Join(tr.Root, "etc", "fifo")
-			if err := os.MkdirAll(filepath.Dir(fifo), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(filepath.Dir(fifo), 0o755))
+			testkit.OK(t, syscall.Mkfifo(fifo, 0o600))
 			tr.notes = &notes{of: map[string]note{}, made: map[string]member{}}
 			opens := opened(t, fifo, tr.Join("/dev/x"), tr.Join("/proc/x"), tr.Join("/sys/x"))
 			list := dbsOf(tr)
@@ -91,10 +86,7 @@ func TestNamedByAProcess(t *testing.T) {
 // On the machine itself nothing of the kernel's is opened for a process, whatever leads there, and no FIFO. Its own
 // configuration is.
 func TestNamedOnTheMachine(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	null, err := os.Open(os.DevNull)
 	if err != nil {

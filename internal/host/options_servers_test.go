@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // MariaDB itself says what it reads of options: hostlab reads the same, or does not know it.
@@ -16,9 +18,7 @@ func TestMariaDBReadsOptionsAlike(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.cnf")
 	inside := filepath.Join(dir, "b.cnf")
-	if err := os.WriteFile(inside, []byte("[mysqld]\nsync_binlog=5\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(inside, []byte("[mysqld]\nsync_binlog=5\n"), 0o644))
 	variable := regexp.MustCompile(`(?m)^([a-z][a-z-]*[a-z]) +(.*)$`)
 	for _, c := range []struct{ conf, args string }{
 		{"[mysqld]\ninnodb_flush_method=3", ""}, {"[mysqld]\nloose-innodb-flush-meth = 'lit' # x", ""}, {"[MYSQLD]\ninnodb_flush_method=o_direct", ""},
@@ -31,9 +31,7 @@ func TestMariaDBReadsOptionsAlike(t *testing.T) {
 		{"[mysqld]\ninnodb-log-group-home=/r\nsync_binlog='4'", "-h /nowhere"}, {"[ mysqld ]\nsync_binlog=9", ""}, {"[mysqld ]\nsync_binlog=9", ""},
 		{"[mysqld]\ninnodb_data_file_path=x\ninnodb_flush_log_at_trx_commit=2", "--loose_innodb-flush-log-at=0"}, {"[mysqld]\nlog-bin=0\nsync_binlog = \"\\s3\"", ""},
 	} {
-		if err := os.WriteFile(file, []byte(c.conf+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(c.conf+"\n"), 0o644))
 		args := append([]string{"--defaults-file=" + file}, strings.Fields(c.args)...)
 		out, _ := exec.Command("/usr/sbin/mariadbd", append(args, "--verbose", "--help")...).Output() //nolint:gosec // of this test
 		said := map[string]string{}
@@ -75,12 +73,8 @@ func TestPostgreSQLReadsSettingsAlike(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"PG_VERSION": "15\n", "a.conf": "fsync=off\n", "d/1.conf": "fsync=off\n", "d/.2.conf": "fsync=on\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	for _, c := range []struct{ conf, args, setting string }{
 		{"fsync = of", "", "fsync"}, {"fsync = o", "", "fsync"}, {"fsync = n", "", "fsync"}, {"fsync='TRUE'#x", "", "fsync"}, {"FSYNC 0", "", "fsync"}, {"fsync'off'", "", "fsync"},
@@ -90,9 +84,7 @@ func TestPostgreSQLReadsSettingsAlike(t *testing.T) {
 		{"synchronous_commit = Remote_Apply", "", "synchronous_commit"}, {"", "--synchronous-commit=no", "synchronous_commit"}, {"full_page_writes = f", "", "full_page_writes"},
 		{"huge_pages = YES", "", "huge_pages"}, {"wal_sync_method = OPEN_SYNC", "", "wal_sync_method"}, {"fsyncs.x=off", "", "fsync"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "postgresql.conf"), []byte(c.conf+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "postgresql.conf"), []byte(c.conf+"\n"), 0o644))
 		args := append([]string{"-D", dir}, strings.Fields(c.args)...)
 		out, err := exec.Command(programs[0], append([]string{"-C", c.setting}, args...)...).Output() //nolint:gosec // of this test
 		p := process{view: view{Tree{}, "", selfMounts}, pid: os.Getpid(), args: append([]string{"postgres"}, args...)}

@@ -14,9 +14,7 @@ import (
 // A FIFO in a given tree has no writer: opening it must not wait for one.
 func TestReadOfFIFO(t *testing.T) {
 	dir := t.TempDir()
-	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o644))
 	done := make(chan Fact[string], 1)
 	go func() { done <- Tree{Root: dir}.Word("/fifo") }()
 	select {
@@ -33,18 +31,12 @@ func TestReadOfFIFO(t *testing.T) {
 // that we run on.
 func TestLinksStayInTheTree(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("ours"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "recorded"), []byte("theirs"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("ours"), 0o644))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "recorded"), []byte("theirs"), 0o644))
 	for name, target := range map[string]string{
 		"absolute": "/recorded", "up": "../../../../../../recorded", "out": filepath.Join(outside, "secret"), "folder": outside,
 	} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	tree := Tree{Root: dir}
 	for path, want := range map[string]string{"/absolute": "theirs", "/up": "theirs", "/out": "", "/folder/secret": "", "/../../recorded": "theirs"} {

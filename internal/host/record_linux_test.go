@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // The machine that the test runs on, whatever it is, as whatever user.
 func TestRecordThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "log")
-	if err := os.WriteFile(file, []byte("rows\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("rows\n"), 0o600))
 	got := members(record(t, Tree{}, "here", []string{dir, file}))
 	for _, name := range []string{"proc/cpuinfo", "proc/self/status", "proc/self/mountinfo"} {
 		if got[name] == "" {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"hostlab/internal/testkit"
 )
 
 // named is a machine whose name, servers and users stand in many places.
@@ -42,9 +44,7 @@ const namedArgs = "/usr/sbin/mysqld\x00--datadir=/srv/db01prod/data\x00--wsrep-s
 
 func TestRecordLeavesNamesOut(t *testing.T) {
 	in := unpack(t, txtar.Parse([]byte(named)))
-	if err := os.WriteFile(in.Join("/proc/9/cmdline"), []byte(namedArgs), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(in.Join("/proc/9/cmdline"), []byte(namedArgs), 0o644))
 	asked := []string{"/", "/dev/mapper/db01prod--vg-root"}
 	a := record(t, in, "", asked)
 	text := string(txtar.Format(a))

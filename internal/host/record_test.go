@@ -27,9 +27,7 @@ func unpack(t *testing.T, a *txtar.Archive) Tree {
 func record(t *testing.T, tree Tree, comment string, paths []string) *txtar.Archive {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Record(context.Background(), tree, comment, paths, &b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Record(context.Background(), tree, comment, paths, &b))
 	return txtar.Parse(b.Bytes())
 }
 
@@ -136,9 +134,7 @@ func oddTree(t *testing.T) Tree {
 		"/proc/78/cmdline": "postgres: jane sales 10.0.0.9(41222) idle\x00",
 		"/proc/79/cmdline": "/usr/sbin/mysqld\x00--wsrep-sst-auth=jane:hunter2\x00",
 	} {
-		if err := os.WriteFile(tree.Join(name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(tree.Join(name), []byte(text), 0o644))
 	}
 	return tree
 }
@@ -285,12 +281,8 @@ func TestRecordTellsTheMachine(t *testing.T) {
 	guest := unpack(t, txtar.Parse([]byte(guestCPU)))
 	put := func(in Tree, name, text string) {
 		t.Helper()
-		if err := os.MkdirAll(path.Dir(in.Join(name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(in.Join(name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(path.Dir(in.Join(name)), 0o755))
+		testkit.OK(t, os.WriteFile(in.Join(name), []byte(text), 0o644))
 	}
 	put(in, "/proc/device-tree/compatible", "linux,dummy-virt\x00")
 	put(in, "/proc/1/environ", "PASSWORD=hunter2\x00container=podman\x00HOME=/root\x00")

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // tree lays out a machine from a txtar archive in the form of ExtractArchive. A ␀
@@ -11,9 +13,7 @@ import (
 func tree(t testing.TB, archive string) Tree {
 	t.Helper()
 	root := t.TempDir()
-	if err := ExtractArchive([]byte(strings.ReplaceAll(archive, "␀", "\x00")), root); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ExtractArchive([]byte(strings.ReplaceAll(archive, "␀", "\x00")), root))
 	return Tree{Root: root}
 }
 

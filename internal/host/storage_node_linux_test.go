@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // A database that writes to a block device itself has the device for its log;
@@ -66,17 +68,10 @@ func TestStorageOfUnheldPath(t *testing.T) {
 func TestStorageOfOtherNodes(t *testing.T) {
 	dir := t.TempDir()
 	fifo, socket, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "s"), filepath.Join(dir, "file")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(fifo, 0o600))
+	l := testkit.Must(net.Listen("unix", socket))(t)
 	defer l.Close()
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("x"), 0o600))
 	for path, want := range map[string]string{"/dev/null": "a character device", fifo: "a FIFO", socket: "a socket"} {
 		s := StorageOf(Tree{}, path)
 		if s.Class.State != StateError || !strings.Contains(s.Class.Reason, want) || len(s.Stack) > 0 || s.Raw() {

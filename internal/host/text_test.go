@@ -12,7 +12,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,9 +20,7 @@ import (
 func render(t *testing.T, f *host.Facts) string {
 	t.Helper()
 	var b strings.Builder
-	if err := document.WriteText(&b, f.Document(time.Time{}, ""), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, f.Document(time.Time{}, ""), document.TextOptions{}))
 	return b.String()
 }
 
@@ -40,9 +38,7 @@ func section(text, title string) string {
 
 func TestHybridText(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	b := render(t, host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}}))
 	for title, want := range map[string]string{
 		"TOPOLOGY": `  online          0-7                           /sys/devices/system/cpu/online

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/counters"
+	"hostlab/internal/testkit"
 )
 
 // TestRead reads what facts of every fixture, and of a Windows host, are written as: they are written so again.
@@ -23,10 +24,7 @@ func TestRead(t *testing.T) {
 		Processors: windowsProcessors(top, map[int]groupPower{}, map[string]counters.Series{"Parking Status": {Err: counters.NoData}}),
 		SQLServers: []SQLServer{{Instance: "ERP", PID: Known(7, "", "QueryServiceStatusEx")}}}}
 	for name, f := range machines {
-		want, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(json.Marshal(f))(t)
 		wide := []byte("\xff\xfe")
 		for _, u := range utf16.Encode([]rune(string(want) + "\r\n")) {
 			wide = binary.LittleEndian.AppendUint16(wide, u)

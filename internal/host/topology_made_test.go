@@ -9,15 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 // TestMade512 reads a machine of 512 CPUs: 40,000 files.
 func TestMade512(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.Made512(dir))
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
 	top := f.Topology
 	got := []int{top.Sockets.Value, top.Cores.Value, top.Threads.Value, len(top.NUMA), len(top.CPUs), len(f.Frequency.Policies), len(f.Idle.States)}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 func TestCounts(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSMTControl(t *testing.T) {
 }
 
 func TestOnlineFromCpuinfo(t *testing.T) {
-	tree := hosttest.Tree(t, "-- proc/cpuinfo --\nprocessor\t: 0\nmodel name\t: x\n\nprocessor\t: 3\n")
+	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, "-- proc/cpuinfo --\nprocessor\t: 0\nmodel name\t: x\n\nprocessor\t: 3\n")}
 	online := host.Collect(context.Background(), host.Options{Tree: tree}).Topology.Online
 	if d := cmp.Diff(host.Known([]int{0, 3}, "", "/proc/cpuinfo"), online); d != "" {
 		t.Error(d)
@@ -89,9 +89,7 @@ func TestOnlineFromCpuinfo(t *testing.T) {
 
 func TestHybrid(t *testing.T) {
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
 	want := []host.CoreType{
 		{Name: "performance", CPUs: []int{0, 1, 2, 3}, Capacity: host.Known(int64(1024), "", "/"+cpuFiles+"cpu2/cpu_capacity")},

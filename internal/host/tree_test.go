@@ -118,9 +118,7 @@ func TestReadStates(t *testing.T) {
 		"odd": "!errno EWHAT\n", "closed": "!errno EACCES\n", "fine": " 42 \n", "file": "x\n", "big": strings.Repeat("x", maxFile+1),
 		"parts": strings.Repeat("y", 200<<10),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 	tree, end := Tree{Root: dir}.begin(context.Background())
 	defer end()
@@ -160,9 +158,7 @@ func TestReadStates(t *testing.T) {
 
 func TestInterruptedReadsAreErrors(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o644))
 	ctx, cancel := context.WithCancel(context.Background())
 	tree, end := Tree{Root: dir}.begin(ctx)
 	defer end()

@@ -156,13 +156,8 @@ func TestVerdictsAreBrief(t *testing.T) {
 		skipped("wakeup", "this process may use one CPU only, and it takes two: run it where more are allowed (see taskset -p, and the container's CPU set), or as root")}
 	for _, file := range testkit.Sample(recorded, 6) {
 		dir := t.TempDir()
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := host.ExtractArchive(data, dir); err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(file))(t)
+		testkit.OK(t, host.ExtractArchive(data, dir))
 		facts := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})
 		for _, role := range check.Roles {
 			results := check.Run(facts, role, check.All())

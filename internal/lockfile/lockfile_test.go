@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func open(t *testing.T) *os.Root {
 	t.Helper()
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(t.TempDir()))(t)
 	t.Cleanup(func() { _ = root.Close() })
 	return root
 }
@@ -36,9 +35,7 @@ func TestTake(t *testing.T) {
 	if Held(root, "lock") {
 		t.Error("it is held still")
 	}
-	if l, err = Take(root, "lock", "works here"); err != nil {
-		t.Fatal(err)
-	}
+	l = testkit.Must(Take(root, "lock", "works here"))(t)
 	l.Release()
 	if Held(root, "lock") {
 		t.Error("it is held still")
@@ -48,10 +45,7 @@ func TestTake(t *testing.T) {
 // Who has the file open is who may hold the lock; who has had its number before may be any process.
 func TestOpened(t *testing.T) {
 	root := open(t)
-	l, err := Take(root, "lock", "works here")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Take(root, "lock", "works here"))(t)
 	defer l.Release()
 	file := filepath.Join(root.Name(), "lock")
 	if !Opened(os.Getpid(), file) {

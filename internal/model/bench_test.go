@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // BenchmarkEvents reports simulated events per CPU second of the full model: SAP's
@@ -22,10 +24,7 @@ func BenchmarkEvents(b *testing.B) {
 					m = thousand
 				}
 				w, _ := FindWorkload("sap-dialog")
-				p, err := ParsePolicy(policy)
-				if err != nil {
-					b.Fatal(err)
-				}
+				p := testkit.Must(ParsePolicy(policy))(b)
 				c := Case{Machine: m, Workload: w, Policy: p, Load: 0.5}
 				g, _ := compileGovernor(p, m)
 				s := newSim(c, g, 1, 0)
@@ -62,10 +61,7 @@ func compareThousand(b *testing.B, m Machine) {
 	var policies []Policy
 	for _, name := range []string{"balanced-rs1", "balanced-rs1,PERFCHECK=30ms", "balanced-rs1,PERFCHECK=50ms", "balanced-rs2",
 		"ondemand", "conservative", "schedutil", "schedutil,UTIL_EST=off", "intel_pstate", "performance"} {
-		p, err := ParsePolicy(name)
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := testkit.Must(ParsePolicy(name))(b)
 		policies = append(policies, p)
 	}
 	loads := []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}

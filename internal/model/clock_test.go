@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // drive runs slices with idle times between on a clock in virtual time, in pieces
@@ -37,10 +39,7 @@ func TestClockIsTheSimulatedGovernor(t *testing.T) {
 	m := Stepped(1, 0.5)
 	for _, name := range []string{"high-performance", "power-saver", "fixed:60", "powersave", "balanced-rs1", "balanced-rs1,PERFCHECK=50ms",
 		"balanced-rs1,PERFDECPOL=single,utilisation_reference=maximum", "balanced-rs2", "ondemand", "conservative", "intel_pstate", "schedutil", "schedutil,UTIL_EST=off"} {
-		p, err := ParsePolicy(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(ParsePolicy(name))(t)
 		for _, w := range []struct{ slice, idle time.Duration }{{100 * time.Millisecond, 300 * time.Millisecond}, {20 * time.Millisecond, 20 * time.Millisecond}, {90 * time.Millisecond, 10 * time.Millisecond}} {
 			t.Run(fmt.Sprint(name, " ", w.slice, " ", w.idle), func(t *testing.T) {
 				out, err := Simulate(t.Context(), Case{Machine: m, Policy: p, Workload: Workload{Name: "x", Kind: Dialog, Users: 1, Slices: 1, Placement: Sticky,
@@ -50,10 +49,7 @@ func TestClockIsTheSimulatedGovernor(t *testing.T) {
 				}
 				want, got := out.Responses[CPUSeconds].Value, 0.0
 				for k := range phases {
-					c, err := NewClock(p, m, (float64(k)+0.5)/phases)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := testkit.Must(NewClock(p, m, (float64(k)+0.5)/phases))(t)
 					got += drive(c, w.slice, w.idle, 50*time.Microsecond, slices, skip) / phases
 				}
 				if math.Abs(got/want-1) > 0.01 {
@@ -66,16 +62,10 @@ func TestClockIsTheSimulatedGovernor(t *testing.T) {
 
 // A task takes its utilisation along, and leaves none behind.
 func TestClockMovesUtilisation(t *testing.T) {
-	p, err := ParsePolicy("schedutil,UTIL_EST=off")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(ParsePolicy("schedutil,UTIL_EST=off"))(t)
 	m := Stepped(2, 0.1)
 	clock := func() *Clock {
-		c, err := NewClock(p, m, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(NewClock(p, m, 0))(t)
 		return c
 	}
 	a, b := clock(), clock()
@@ -99,10 +89,7 @@ func TestClockRefuses(t *testing.T) {
 		"fixed:40":                        "policy fixed:40: 40 % of nominal is 400 MHz; this machine runs at 50 to 100 % (500 MHz to 1.00 GHz)",
 		"balanced-rs1,PERFDECTHRESHOLD=1": "policy balanced-rs1: PERFDECTHRESHOLD is 1; it must be below PERFINCTHRESHOLD, 0.9",
 	} {
-		p, err := ParsePolicy(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(ParsePolicy(name))(t)
 		if _, err := NewClock(p, Stepped(1, 0.5), 0); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}

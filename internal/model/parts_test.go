@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 func TestBuiltinsAreValid(t *testing.T) {
@@ -236,10 +238,7 @@ func TestSearches(t *testing.T) {
 	base := testPolicy("high-performance")
 	c := Case{Machine: plain(8), Workload: dialog("exp 60ms", "exp 40ms", 3), Policy: testPolicy("balanced"), Load: 0.1}
 	o := Options{Seed: 5, Replications: 8, Events: 1_000_000, Precision: 0.04}
-	found, err := Sensitivity(ctx, c, base, StepTime, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testkit.Must(Sensitivity(ctx, c, base, StepTime, nil, o))(t)
 	var names []string
 	for i, f := range found {
 		names = append(names, f.Parameter)
@@ -271,10 +270,7 @@ func TestSearches(t *testing.T) {
 	}
 
 	c.Policy = testPolicy("balanced")
-	m, err := Sweep(ctx, c, base, CPUSeconds, []float64{0.1, 0.6}, []float64{0.010, 0.5}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(Sweep(ctx, c, base, CPUSeconds, []float64{0.1, 0.6}, []float64{0.010, 0.5}, o))(t)
 	if short, long, busy := m.Ratios[0][0].Value, m.Ratios[0][1].Value, m.Ratios[1][1].Value; short < 1.9 || long > 1.5 || busy > long {
 		t.Errorf("short slices %.2f, long ones %.2f, long ones under load %.2f", short, long, busy)
 	}

@@ -53,9 +53,7 @@ func TestDomainRunsAtItsHighestRequest(t *testing.T) {
 	testkit.Check(t, func(t *rapid.T) {
 		c := drawCase(t)
 		c.Machine = small(rapid.SampledFrom([]Scope{PerCore, PerSocket}).Draw(t, "shared"))
-		if err := c.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Validate())
 		s := newSim(c, must(compileGovernor(c.Policy, c.Machine)), 7, 0)
 		s.meter.steps = 40
 		for !s.done && s.step() {

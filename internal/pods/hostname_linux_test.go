@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // TestHostname: a process tells its name, and one with an environment longer than is read tells none.
@@ -15,9 +17,7 @@ func TestHostname(t *testing.T) {
 		cmd.Env = append(env, "PATH=/usr/bin:/bin")
 		in, err1 := cmd.StdinPipe()
 		out, err2 := cmd.StdoutPipe()
-		if err := errors.Join(err1, err2, cmd.Start()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(err1, err2, cmd.Start()))
 		if _, err := out.Read(make([]byte, 1)); err != nil { // else it may not have its environment yet
 			t.Fatal(err)
 		}

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // TestOwner: a tree that lacks the group does not say whose it is.
 func TestOwner(t *testing.T) {
 	with, without := t.TempDir(), t.TempDir()
 	for _, dir := range []string{filepath.Join(with, "of/web"), filepath.Join(without, "of")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(dir, 0o755))
 	}
 	if got := ownerIn([]proc.Hierarchy{{Mount: without}}, "/of/web"); got != -1 {
 		t.Errorf("%d of a tree without the group", got)

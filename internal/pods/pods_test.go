@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 const uid = "81e09ae0-12ec-4ec5-94b8-51cda7906370"
@@ -102,12 +103,8 @@ func files(t *testing.T, content map[string]string) string {
 	root := t.TempDir()
 	for name, text := range content {
 		at := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		testkit.OK(t, os.WriteFile(at, []byte(text), 0o600))
 	}
 	return root
 }
@@ -196,9 +193,7 @@ func TestOthersFiles(t *testing.T) {
 	})
 	for name, mode := range map[string]os.FileMode{logLinks: 0o777,
 		dockers[0] + "/" + id("2") + "/config.v2.json": 0o666} {
-		if err := os.Chmod(filepath.Join(root, name), mode); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(filepath.Join(root, name), mode))
 	}
 	for _, of := range []string{id("a"), id("2")} {
 		c, n := Container{ID: of}, read(root, func(string) int { return 0 })

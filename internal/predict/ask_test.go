@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
+	"hostlab/internal/testkit"
 )
 
 // ask answers a question about a built-in case, quickly.
@@ -15,23 +16,14 @@ func ask(t *testing.T, machine, workload string, policies []string, loads []floa
 	t.Helper()
 	q := question(t, machine, workload, policies, loads)
 	q.Sweep = sweep
-	a, err := predict.Ask(context.Background(), q, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(predict.Ask(context.Background(), q, nil))(t)
 	return a
 }
 
 func question(t *testing.T, machine, workload string, policies []string, loads []float64) predict.Question {
 	t.Helper()
-	m, err := model.FindMachine(machine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := model.FindWorkload(workload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(model.FindMachine(machine))(t)
+	w := testkit.Must(model.FindWorkload(workload))(t)
 	// Small enough to be quick; the page does not depend on it.
 	m.Sockets, m.CoresPerSocket = 1, 4
 	if n := len(m.Turbo); n > 0 {
@@ -48,18 +40,13 @@ func question(t *testing.T, machine, workload string, policies []string, loads [
 
 func parse(t *testing.T, text string) model.Policy {
 	t.Helper()
-	p, err := model.ParsePolicy(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(model.ParsePolicy(text))(t)
 	return p
 }
 
 func render(t *testing.T, a *predict.Answer) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := document.WriteHTML(&b, a.Document()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteHTML(&b, a.Document()))
 	return b.String()
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/predict"
-	"hostlab/internal/report/reporttest/chrome"
+	"hostlab/internal/testkit/pages"
 )
 
 // TestInBrowser looks at pages in both themes, on a desk and on a phone.
@@ -18,14 +18,14 @@ func TestInBrowser(t *testing.T) {
 	hostile.Workload.Name, hostile.Machine.Name = strings.Repeat("<script>alert(1)</script>", 8),
 		strings.Repeat("very-long-name", 20)
 	hostile.Warnings = []string{"</script><img src=x onerror=alert(1)>"}
-	browser := chrome.Start(t)
+	browser := pages.Start(t)
 	for name, a := range map[string]*predict.Answer{"map": all, "hostile": hostile} {
 		t.Run(name, func(t *testing.T) {
-			b := chrome.Open(t, browser, render(t, a), "", 1200)
-			if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll(".scroll")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.scrollWidth + " in " + s.clientWidth)`); len(bad) > 0 {
+			b := pages.Open(t, browser, render(t, a), "", 1200)
+			if bad := pages.Eval[[]string](t, b, `[...document.querySelectorAll(".scroll")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.scrollWidth + " in " + s.clientWidth)`); len(bad) > 0 {
 				t.Errorf("figures cut off: %q", bad)
 			}
-			chrome.Inspect(t, b, "predict-"+name)
+			pages.Inspect(t, b, "predict-"+name)
 		})
 	}
 }

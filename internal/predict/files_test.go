@@ -7,22 +7,17 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
+	"hostlab/internal/testkit"
 )
 
 // TestTemplates holds that what --show prints can be read, and says nothing false.
 func TestTemplates(t *testing.T) {
-	m, err := predict.ReadMachine("host.toml", []byte(predict.MachineTemplate))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(predict.ReadMachine("host.toml", []byte(predict.MachineTemplate)))(t)
 	if len(m.Assumptions) != 0 || m.CPUs() != 32 || m.Domain != model.PerCore || len(m.Turbo) != 2 ||
 		len(m.IdleStates) != 2 {
 		t.Errorf("%+v", m)
 	}
-	w, err := predict.ReadWorkload("w.toml", strings.NewReader(predict.WorkloadTemplate), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(predict.ReadWorkload("w.toml", strings.NewReader(predict.WorkloadTemplate), true))(t)
 	if !w.Open() || w.Slices != 3 || w.Slice.Mean != 0.06 || w.MemoryShare != 0.1 {
 		t.Errorf("%+v", w)
 	}
@@ -38,10 +33,7 @@ func TestTemplates(t *testing.T) {
 const small = "sockets = 1\ncores_per_socket = 4\nnominal = 2e9\npstates = [1e9, 2e9]\n"
 
 func TestReadMachine(t *testing.T) {
-	m, err := predict.ReadMachine("dir/small.toml", []byte(small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(predict.ReadMachine("dir/small.toml", []byte(small)))(t)
 	if m.Name != "small" || m.Domain != model.PerThread || len(m.Assumptions) != 3 {
 		t.Errorf("%+v", m)
 	}

@@ -3,6 +3,7 @@ package predict_test
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // cases covers each part of the document: open and closed, refused, bounded, a map.
@@ -49,21 +51,29 @@ func TestAnswerFirst(t *testing.T) {
 }
 
 func TestJSONSchema(t *testing.T) {
+	type plainEstimate result.Estimate // without its own JSON, which is null where it is unknown
+	type distribution struct {
+		Kind   model.DistKind `json:"kind"`
+		Mean   float64        `json:"mean"`
+		CV     float64        `json:"cv,omitempty"`
+		Values int            `json:"values,omitempty"`
+	}
+	testkit.Schema{Title: "hostlab predict --format json",
+		Description: "What power policies would cost a workload, simulated. Base units: seconds, hertz, joules, watts, shares of 1. " +
+			"null is what is not known or not finite, never 0.",
+		Forms: []any{predict.Data{Kind: "predict", Schema: predict.Schema}}, Unknown: true,
+		Words:  map[reflect.Type][]any{reflect.TypeFor[result.Evidence](): {result.Simulated}},
+		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}, reflect.TypeFor[model.Dist](): distribution{}},
+	}.Equal(t, "predict.schema.json")
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	schema, err := c.Compile("../../docs/schema/predict.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(c.Compile("../../docs/schema/predict.schema.json"))(t)
 	for name, a := range cases(t) {
 		var b bytes.Buffer
 		if err := document.WriteJSON(&b, a.Data()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes())))(t)
 		if err := schema.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -118,14 +128,8 @@ func TestDeterministic(t *testing.T) {
 	document := func(seed uint64, workers int) string {
 		q := question(t, "sap", "sap-dialog", []string{"balanced", "schedutil"}, []float64{0.3})
 		q.Options.Seed, q.Options.Workers = seed, workers
-		a, err := predict.Ask(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := result.JSON(a.Data())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
+		b := testkit.Must(result.JSON(a.Data()))(t)
 		return string(b)
 	}
 	one := document(1, 1)

@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/predict"
+	"hostlab/internal/testkit"
 )
 
 // The interval of a prediction holds how sure its record is: one whose bursts come in two phases is less so than one
@@ -27,25 +28,16 @@ func TestIntervalHoldsTheRecord(t *testing.T) {
 			if phases && i >= 500 || !phases && i%2 == 1 {
 				busy = 0.080
 			}
-			if err := w.Write(burstlog.Burst{At: 0.3 * float64(i), Busy: busy, Idle: 0.170, Service: 0.5}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.Write(burstlog.Burst{At: 0.3 * float64(i), Busy: busy, Idle: 0.170, Service: 0.5}))
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Flush())
 		q := question(t, "sap", "sap-dialog", []string{"balanced-rs1"}, nil)
 		q.Options = model.Options{Seed: 1, Replications: 10, Steps: 2000}
-		if q.Workload, err = predict.ReadWorkload("bursts.jsonl", &b, true); err != nil {
-			t.Fatal(err)
-		}
+		q.Workload = testkit.Must(predict.ReadWorkload("bursts.jsonl", &b, true))(t)
 		if len(q.Workload.Warnings) > 0 {
 			t.Errorf("%q", q.Workload.Warnings)
 		}
-		a, err := predict.Ask(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
 		for _, c := range a.Document().Data.(predict.Data).Cells {
 			if c.Policy == "balanced-rs1" && c.Response == model.CPUSeconds {
 				width[phases] = c.Ratio.High - c.Ratio.Low

@@ -22,9 +22,7 @@ var door = &Vendor{Product: "Server", prefix: "hostlab-server-", accounts: []str
 
 func must(t *testing.T, errs ...error) {
 	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(errs...))
 }
 
 // What was planted under the name of a place, while its server ran, is nobody's to kill or

@@ -55,10 +55,7 @@ func TestMain(m *testing.M) {
 func start(t *testing.T, v *Vendor, cfg Config) *Server {
 	t.Helper()
 	cfg.LogBytes = 8 << 20
-	s, err := Start(t.Context(), v, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(t.Context(), v, cfg))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -70,25 +67,13 @@ func start(t *testing.T, v *Vendor, cfg Config) *Server {
 // killParent kills such a hostlab, and returns which process its server below dir is.
 func killParent(t *testing.T, v *Vendor, dir string) (pid int) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	cmd := exec.Command(exe)
 	cmd.Env, cmd.Stderr = append(os.Environ(), parentEnv+"="+dir, vendorEnv+"="+v.Name), os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fscan(out, &pid); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
+	testkit.Must(fmt.Fscan(out, &pid))(t)
+	testkit.OK(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	return pid
 }
@@ -96,10 +81,7 @@ func killParent(t *testing.T, v *Vendor, dir string) (pid int) {
 // gone expects that a directory is empty and that a process ends; -1: there is none.
 func gone(t *testing.T, dir string, pid int) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		t.Errorf("%s was left in %s", e.Name(), dir)
 	}
@@ -126,10 +108,7 @@ func alive(pid int) bool {
 func environ(t *testing.T, pid int) string {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d", pid)
-	info, err := os.Stat(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(dir))(t)
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid == 0 {
 		t.Error("it runs as root")
 	}
@@ -144,8 +123,6 @@ func environ(t *testing.T, pid int) string {
 func closedDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o700))
 	return dir
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // The server is private, its log lies where it was told, moves, and keeps what was
@@ -23,17 +25,12 @@ func TestServerOfMariaDB(t *testing.T) {
 	if env := environ(t, s.PID()); !strings.Contains(env, "MARK=1") {
 		t.Errorf("environment %q", env)
 	}
-	db, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.Open())(t)
 	defer db.Close()
 	got := map[string]string{}
 	for _, name := range []string{"skip_networking", "port", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit"} {
 		var v string
-		if err := db.QueryRow("SELECT @@GLOBAL." + name).Scan(&v); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, db.QueryRow("SELECT @@GLOBAL."+name).Scan(&v))
 		got[name] = v
 	}
 	if diff := cmp.Diff(map[string]string{"skip_networking": "1", "port": "0", "innodb_buffer_pool_size": "33554432", "innodb_flush_log_at_trx_commit": "1"}, got); diff != "" {
@@ -43,16 +40,9 @@ func TestServerOfMariaDB(t *testing.T) {
 	if err := db.QueryRow("SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()").Scan(&tid); err != nil || tid == 0 {
 		t.Errorf("thread %d, %v", tid, err)
 	}
-	before, err := s.CPU()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("CREATE TABLE t (n INT PRIMARY KEY) SELECT seq n FROM seq_1_to_20000"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("ANALYZE TABLE t"); err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(s.CPU())(t)
+	testkit.Must(db.Exec("CREATE TABLE t (n INT PRIMARY KEY) SELECT seq n FROM seq_1_to_20000"))(t)
+	testkit.Must(db.Exec("ANALYZE TABLE t"))(t)
 	if after, err := s.CPU(); err != nil || after.All <= before.All {
 		t.Errorf("CPU time %v, then %v; %v", before, after, err)
 	}
@@ -60,17 +50,12 @@ func TestServerOfMariaDB(t *testing.T) {
 		t.Errorf("no log in its directory: %v", err)
 	}
 	old := s.PID()
-	if err := s.MoveLog(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.MoveLog(t.Context(), second))
 	gone(t, first, old)
 	if logs, err := filepath.Glob(filepath.Join(second, MariaDB.prefix+"*", "log", "ib_logfile0")); err != nil || len(logs) != 1 {
 		t.Errorf("no log in its new directory: %v", err)
 	}
-	again, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(s.Open())(t)
 	defer again.Close()
 	var n int
 	if err := again.QueryRow("SELECT count(*) FROM t").Scan(&n); err != nil || n != 20000 {
@@ -121,9 +106,7 @@ func TestParentKilledOfMariaDB(t *testing.T) {
 
 func TestBadStartsOfMariaDB(t *testing.T) {
 	file, empty := filepath.Join(t.TempDir(), "file"), t.TempDir()
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	for name, c := range map[string]struct {
 		cfg  Config
 		want string

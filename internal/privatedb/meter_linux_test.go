@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -89,17 +90,9 @@ func newFixture(t *testing.T) *fixture {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{roleEnv + "=server"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(cmd.StdinPipe())(t)
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -145,10 +138,7 @@ func TestMeterWhileProcessesEnd(t *testing.T) {
 	sessions := map[string]int{}
 	read := func() (Usage, time.Duration) {
 		t.Helper()
-		u, err := m.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := testkit.Must(m.Read())(t)
 		return u, f.truth(sessions)
 	}
 	first, firstTruth := read()

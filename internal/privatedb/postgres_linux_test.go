@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 func TestServer(t *testing.T) {
@@ -23,16 +25,11 @@ func TestServer(t *testing.T) {
 	}
 	dir, wal := closedDir(t), closedDir(t)
 	s := start(t, PostgreSQL, Config{Parent: dir, LogDir: wal, Settings: map[string]string{"work_mem": "7MB"}, Mark: "MARK=1"})
-	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Connect(t.Context()))(t)
 	got := map[string]string{}
 	for _, name := range []string{"work_mem", "listen_addresses", "unix_socket_permissions"} {
 		var v string
-		if err := c.QueryRow(t.Context(), "SELECT current_setting($1)", name).Scan(&v); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.QueryRow(t.Context(), "SELECT current_setting($1)", name).Scan(&v))
 		got[name] = v
 	}
 	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
@@ -45,13 +42,8 @@ func TestServer(t *testing.T) {
 	if env := environ(t, s.PID()); !strings.Contains(env, "MARK=1") || strings.Contains(env, "PGHOST") {
 		t.Errorf("environment %q", env)
 	}
-	before, err := s.CPU()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000)"); err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(s.CPU())(t)
+	testkit.Must(c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000)"))(t)
 	after, err := s.CPU()
 	pid := int(c.PgConn().PID())
 	if err != nil || after.All <= before.All || after.Session[pid] <= before.Session[pid] {
@@ -78,10 +70,7 @@ func TestServer(t *testing.T) {
 // one. The fifth column of /proc/sysvipc/shm is the maker (ipc/shm.c in Linux).
 func segments(t *testing.T, maker int) (n int) {
 	t.Helper()
-	b, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile("/proc/sysvipc/shm"))(t)
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Fields(line); len(f) > 4 && f[4] == strconv.Itoa(maker) {
 			n++
@@ -125,9 +114,7 @@ func TestParentKilled(t *testing.T) {
 	top := t.TempDir()
 	first, second := filepath.Join(top, "hostlab-1"), filepath.Join(top, "hostlab-2")
 	for _, dir := range []string{first, second} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o700))
 	}
 	pid := killParent(t, PostgreSQL, first)
 	s := start(t, PostgreSQL, Config{Parent: second})
@@ -145,9 +132,7 @@ func TestParentKilled(t *testing.T) {
 
 func TestBadStarts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	empty := t.TempDir()
 	for name, c := range map[string]struct {
 		cfg  Config
@@ -181,19 +166,11 @@ func TestBadStarts(t *testing.T) {
 func TestAwaitEnd(t *testing.T) {
 	s := start(t, PostgreSQL, Config{Parent: t.TempDir()})
 	for range 20 {
-		c, err := s.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(s.Connect(t.Context()))(t)
 		pid := int(c.PgConn().PID())
-		if err := c.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Close(t.Context()))
 		s.AwaitEnd(pid)
-		u, err := s.CPU()
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := testkit.Must(s.CPU())(t)
 		if _, there := u.Session[pid]; there {
 			t.Error("it is there still")
 		}

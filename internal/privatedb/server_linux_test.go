@@ -7,33 +7,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // What is locked, or has another name, stays.
 func TestSweepLeavesOthers(t *testing.T) {
 	dir, k := t.TempDir(), &Vendor{Product: "Server", prefix: "hostlab-server-"}
-	live, err := k.NewPlace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := testkit.Must(k.NewPlace(dir))(t)
 	for _, name := range []string{"data", "hostlab-server"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
 	target := t.TempDir()
-	if err := os.Symlink(target, filepath.Join(dir, k.prefix+"link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, k.prefix+"dead"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(target, filepath.Join(dir, k.prefix+"link")))
+	testkit.OK(t, os.Mkdir(filepath.Join(dir, k.prefix+"dead"), 0o700))
 	k.Sweep(dir)
 	var left []string
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}

@@ -52,10 +52,7 @@ func byName(t *testing.T, o Outcome) map[string]result.Measurement {
 // /dev/shm.
 func leftovers(t *testing.T, dir string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, ".hostlab-commit-"+strconv.Itoa(os.Getpid())+"-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testkit.Must(filepath.Glob(filepath.Join(dir, ".hostlab-commit-"+strconv.Itoa(os.Getpid())+"-*")))(t)
 	return found
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // These run on the machine at hand. They assert structure and sanity only: what a
@@ -56,10 +57,7 @@ func sane(t *testing.T, o Outcome, err error) {
 // thread that started them; other systems have nothing to look at here.
 func noWorkers(t *testing.T) {
 	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := testkit.Must(filepath.Glob("/proc/self/task/*/children"))(t)
 	for _, list := range lists {
 		if pids, err := os.ReadFile(list); err == nil && len(pids) > 0 {
 			t.Errorf("processes left: %s", pids)
@@ -135,19 +133,10 @@ func TestCPUProbesAreCancelled(t *testing.T) {
 // Two threads on one CPU must show the signal of CPUs that take turns: elapsed
 // time grows, chunks do not. It is the only relation that every host can stage.
 func TestSignalOfOneCPU(t *testing.T) {
-	s, err := startWorker[pairRequest, pairReply](siblingsJob)(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(startWorker[pairRequest, pairReply](siblingsJob)(t.Context()))(t)
 	defer s.close()
-	alone, err := s.run(pairRequest{Kind: cellControl, CPUs: []int{0}, Chunks: 1500})
-	if err != nil {
-		t.Fatal(err)
-	}
-	both, err := s.run(pairRequest{Kind: cellControl, CPUs: []int{0, 0}, Chunks: 1500})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := testkit.Must(s.run(pairRequest{Kind: cellControl, CPUs: []int{0}, Chunks: 1500}))(t)
+	both := testkit.Must(s.run(pairRequest{Kind: cellControl, CPUs: []int{0, 0}, Chunks: 1500}))(t)
 	a, b := alone.Sides[0], both.Sides
 	if chunk := b[0].Median / a.Median; chunk > 1.6 || chunk < 0.6 {
 		t.Errorf("chunks took %.2f times as long", chunk)

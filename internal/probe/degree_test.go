@@ -21,6 +21,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload/xmlquery"
 )
 
@@ -60,9 +61,7 @@ func TestPasses(t *testing.T) {
 func TestLimitOf(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	facts := func(file string) *host.Facts {
 		f := &host.Facts{}
@@ -120,9 +119,7 @@ func TestDegreeBesideAHog(t *testing.T) {
 	p.load = func([]int) (map[int]proc.Load, bool) {
 		return map[int]proc.Load{0: {Busy: proc.Own()}, 1: {}}, true
 	}
-	if out, err = (Probe{Name: "degree", run: p.Run}).Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	out = testkit.Must((Probe{Name: "degree", run: p.Run}).Run(context.Background(), ioConfig("", 2*time.Second)))(t)
 	if l := byName(t, out)["degree.speedup.2"].Labels; l.Disturbed != "" {
 		t.Errorf("alone, and %v", l)
 	}

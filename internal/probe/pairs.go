@@ -36,10 +36,10 @@ type PairsReport struct {
 type ReportedPair struct {
 	A        int             `json:"a"`
 	B        int             `json:"b"`
-	Reported string          `json:"reported"` // siblings, separate or unknown
-	Measured string          `json:"measured"` // siblings, separate, time-shared or unknown
-	Agree    *bool           `json:"agree"`    // null where either is unknown
-	Reason   string          `json:"reason"`   // the signals that decided it
+	Reported Relation        `json:"reported"` // never time-shared
+	Measured Relation        `json:"measured"`
+	Agree    *bool           `json:"agree"`  // null where either is unknown
+	Reason   string          `json:"reason"` // the signals that decided it
 	SlowDown result.Estimate `json:"slow_down"`
 	PingPong result.Estimate `json:"ping_pong"`
 }
@@ -60,19 +60,19 @@ func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
 		r.Counts[string(rel)] = 0
 	}
 	for _, p := range out.Pairs {
-		x := ReportedPair{A: p.A, B: p.B, Measured: string(p.Relation), Reported: string(Separate), Reason: p.Reason,
+		x := ReportedPair{A: p.A, B: p.B, Measured: p.Relation, Reported: Separate, Reason: p.Reason,
 			SlowDown: p.SlowDown, PingPong: p.PingPong}
 		switch {
 		case p.Reported:
-			x.Reported = string(Siblings)
+			x.Reported = Siblings
 		case !known[p.A] || !known[p.B]:
-			x.Reported = string(UnknownPair)
+			x.Reported = UnknownPair
 		}
-		if x.Reported != string(UnknownPair) && x.Measured != string(UnknownPair) {
+		if x.Reported != UnknownPair && x.Measured != UnknownPair {
 			agree := x.Reported == x.Measured
 			x.Agree = &agree
 		}
-		r.Counts[x.Measured]++
+		r.Counts[string(x.Measured)]++
 		r.Pairs = append(r.Pairs, x)
 	}
 	slices.SortStableFunc(r.Pairs, func(x, y ReportedPair) int { return x.rank() - y.rank() })
@@ -82,7 +82,7 @@ func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
 
 // rank puts first what disagrees with the system.
 func (p ReportedPair) rank() int {
-	at := slices.Index(relationOrder, Relation(p.Measured))
+	at := slices.Index(relationOrder, p.Measured)
 	if p.Agree != nil && !*p.Agree {
 		return at - len(relationOrder)
 	}
@@ -96,16 +96,16 @@ func (r PairsReport) verdict() string {
 	}
 	hidden, invented, reported, dark := 0, 0, 0, 0
 	for _, p := range r.Pairs {
-		switch {
-		case p.Reported == string(Siblings):
+		switch p.Reported {
+		case Siblings:
 			reported++
-		case p.Reported == string(UnknownPair):
+		case UnknownPair:
 			dark++
 		}
 		switch {
-		case p.Measured == string(Siblings) && p.Reported != string(Siblings):
+		case p.Measured == Siblings && p.Reported != Siblings:
 			hidden++
-		case p.Measured == string(Separate) && p.Reported == string(Siblings):
+		case p.Measured == Separate && p.Reported == Siblings:
 			invented++
 		}
 	}
@@ -153,15 +153,15 @@ func (r PairsReport) Between(some, others []int) string {
 		return "Shared core: not measured on any of these pairs of CPUs."
 	}
 	slices.SortStableFunc(joined, func(a, b ReportedPair) int { // relationOrder has what is not known before what is separate
-		return slices.Index(relationOrder, Relation(a.Measured)) - slices.Index(relationOrder, Relation(b.Measured))
+		return slices.Index(relationOrder, a.Measured) - slices.Index(relationOrder, b.Measured)
 	})
 	p, all := joined[0], len(some)*len(others)
-	answer := map[string]string{string(Siblings): "yes", string(Separate): "no",
-		string(TimeShared): "no, but one CPU of the host below runs both in turn"}[p.Measured]
+	answer := map[Relation]string{Siblings: "yes", Separate: "no",
+		TimeShared: "no, but one CPU of the host below runs both in turn"}[p.Measured]
 	switch {
 	case answer == "":
 		answer = "undecided (" + p.Reason + ")"
-	case p.Measured == string(Separate) && len(joined) < all:
+	case p.Measured == Separate && len(joined) < all:
 		answer = fmt.Sprintf("no on the %d of %s that were tried", len(joined), screen.Count(all, "pair"))
 	}
 	return fmt.Sprintf("Shared core: %s. CPUs %d and %d: integer work takes %s as long on both as alone; a cache line takes %s; the system "+
@@ -182,9 +182,9 @@ func (r PairsReport) Document() *document.Document {
 	}
 	notes := document.List{}
 	for _, p := range r.Pairs {
-		if p.Measured == string(UnknownPair) {
+		if p.Measured == UnknownPair {
 			text := fmt.Sprintf("CPUs %d and %d", p.A, p.B)
-			if n := r.Counts[p.Measured]; n > 1 {
+			if n := r.Counts[string(p.Measured)]; n > 1 {
 				text = fmt.Sprintf("%s, as one of %d pairs", text, n)
 			}
 			notes = append(notes, document.Line{Text: "Undecided: " + text + ": " + p.Reason})
@@ -215,7 +215,7 @@ func (r PairsReport) table() *document.Table {
 			n = fmt.Sprint(p.SlowDown.N)
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprintf("%d and %d", p.A, p.B)),
-			document.Text(p.Reported), document.Text(p.Measured),
+			document.Text(string(p.Reported)), document.Text(string(p.Measured)),
 			document.Number(p.SlowDown.Value, p.SlowDown.Brief()), document.Number(p.PingPong.Value, p.PingPong.Brief()),
 			document.Text(n)}})
 	}

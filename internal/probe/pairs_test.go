@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // made is an outcome on four CPUs, of which the system may report 0 and 2, 1 and 3 as
@@ -79,9 +81,7 @@ func TestPairsVerdicts(t *testing.T) {
 			t.Errorf("%q, want %q", r.Verdict, want)
 		}
 		var b bytes.Buffer
-		if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
 		for l := range strings.Lines(b.String()) {
 			if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > 80 {
 				t.Errorf("%d columns: %s", n, l)
@@ -109,9 +109,7 @@ func TestPairsReport(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	var b bytes.Buffer
-	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
 	for _, want := range []string{"1 and 3  siblings  siblings     1.02x [1.00, 1.04]  104 ns [100, 120]  8", "unknown",
 		" 15.0 ns ", "Undecided: CPUs 0 and 3: because"} {
 		if !strings.Contains(b.String(), want) {
@@ -134,19 +132,16 @@ func TestManyPairs(t *testing.T) {
 
 // docs/schema/relation.schema.json describes the document.
 func TestPairsSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/relation.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	type plainEstimate result.Estimate // without its own JSON, which is null where it is unknown
+	testkit.Schema{Title: "Measured pairs of CPUs", Description: "What CPUs share, as the system reports it and as measured. What is not known is null.",
+		Forms: []any{PairsReport{Kind: "pairs", Schema: 1}}, Unknown: true,
+		Words:  map[reflect.Type][]any{reflect.TypeFor[Relation](): {Siblings, Separate, TimeShared, UnknownPair}, reflect.TypeFor[result.Evidence](): {result.Measured, ""}},
+		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}},
+	}.Equal(t, "relation.schema.json")
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/relation.schema.json"))(t)
 	valid := func(r PairsReport) error {
-		b, err := result.JSON(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(result.JSON(r))(t)
+		v := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
 		return schema.Validate(v)
 	}
 	for name, r := range reports() {
@@ -164,9 +159,9 @@ func TestPairsSchema(t *testing.T) {
 // One line says whether the CPUs of a run share a core.
 func TestBetween(t *testing.T) {
 	r := PairsReport{Pairs: []ReportedPair{
-		{A: 0, B: 3, Measured: string(Separate), Reported: string(Siblings)},
-		{A: 1, B: 2, Measured: string(Siblings), Reported: string(Separate)},
-		{A: 0, B: 1, Measured: string(UnknownPair), Reason: "too noisy"},
+		{A: 0, B: 3, Measured: Separate, Reported: Siblings},
+		{A: 1, B: 2, Measured: Siblings, Reported: Separate},
+		{A: 0, B: 1, Measured: UnknownPair, Reason: "too noisy"},
 	}}
 	for _, c := range []struct {
 		some, others []int

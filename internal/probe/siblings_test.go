@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 	"hostlab/internal/thread"
 	"hostlab/internal/workload/scanlock"
 )
@@ -128,10 +129,7 @@ func withSiblings(cfg Config, half int) Config {
 
 func TestSiblingsFindsCores(t *testing.T) {
 	f := newFakeCores(true, 2)
-	o, err := f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2, 3)))(t)
 	if len(o.Pairs) != 6 || !f.closed {
 		t.Fatalf("%d pairs, closed %v", len(o.Pairs), f.closed)
 	}
@@ -166,10 +164,7 @@ func TestSiblingsFindsCores(t *testing.T) {
 func TestSiblingsAgainstReport(t *testing.T) {
 	f := newFakeCores(false, 2)
 	f.turns = pair{0, 1}
-	o, err := f.probe().Run(t.Context(), withSiblings(cpuConfig(12*time.Second, 0, 1, 2, 3), 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), withSiblings(cpuConfig(12*time.Second, 0, 1, 2, 3), 2)))(t)
 	all := strings.Join(o.Warnings, "\n")
 	for _, want := range []string{"CPUs 0 and 2 are reported as siblings", "CPUs 1 and 3 are reported",
 		"CPUs 0 and 1 take turns"} {
@@ -191,10 +186,7 @@ func TestSiblingsAgainstReport(t *testing.T) {
 func TestSiblingsBesideAHog(t *testing.T) {
 	f := newFakeCores(false, 2)
 	f.hog, f.share, f.until = 0, 0.9, time.Hour
-	o, err := f.probe().Run(t.Context(), withSiblings(cpuConfig(12*time.Second, 0, 1, 2, 3), 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), withSiblings(cpuConfig(12*time.Second, 0, 1, 2, 3), 2)))(t)
 	for _, p := range o.Pairs {
 		if beside := p.A == 0; beside != (p.Relation == UnknownPair) ||
 			beside != strings.Contains(p.Reason, "other work took") {
@@ -214,19 +206,14 @@ func TestSiblingsBesideAHog(t *testing.T) {
 	// One that goes away in time only costs a repetition.
 	f = newFakeCores(true, 1)
 	f.hog, f.share, f.until = 0, 0.9, 300*time.Millisecond
-	if o, err = f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)); err != nil {
-		t.Fatal(err)
-	}
+	o = testkit.Must(f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)))(t)
 	if o.Pairs[0].Relation != Siblings {
 		t.Errorf("%+v", o.Pairs[0])
 	}
 }
 
 func TestHarmRates(t *testing.T) {
-	o, err := newFakeCores(true, 2).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(newFakeCores(true, 2).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2, 3)))(t)
 	for name, want := range map[string]float64{"siblings.acquisitions.alone": 4e8, "siblings.acquisitions.sibling": 2.4e8,
 		"siblings.acquisitions.other": 4e8, "siblings.scans.sibling": 1e4, "siblings.scans.other": 1e4} {
 		m := named(t, o, name)
@@ -237,10 +224,7 @@ func TestHarmRates(t *testing.T) {
 }
 
 func TestSiblingsTwoCPUs(t *testing.T) {
-	o, err := newFakeCores(true, 1).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(newFakeCores(true, 1).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)))(t)
 	if o.Pairs[0].Relation != Siblings {
 		t.Errorf("%+v", o.Pairs)
 	}
@@ -257,10 +241,7 @@ func TestPairsOnly(t *testing.T) {
 	f := newFakeCores(true, 2)
 	p := f.probe()
 	p.pairsOnly = true
-	o, err := p.Run(t.Context(), cpuConfig(6*time.Second, 0, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(p.Run(t.Context(), cpuConfig(6*time.Second, 0, 1, 2, 3)))(t)
 	for _, r := range o.Pairs {
 		if want := r.B-r.A == 2; want != (r.Relation == Siblings) {
 			t.Errorf("%+v", r)
@@ -279,10 +260,7 @@ func TestPairsOnly(t *testing.T) {
 func TestSiblingsUndecided(t *testing.T) {
 	f := newFakeCores(true, 1)
 	f.slow = 1.22 // too much for separate cores, too little for siblings
-	o, err := f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)))(t)
 	if o.Pairs[0].Relation != UnknownPair {
 		t.Errorf("decided between the thresholds: %+v", o.Pairs[0])
 	}
@@ -298,10 +276,7 @@ func TestSiblingsSkipsAndOffline(t *testing.T) {
 	}
 	f := newFakeCores(false, 2)
 	f.gone = 1
-	o, err = f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o = testkit.Must(f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2)))(t)
 	for _, p := range o.Pairs {
 		off := p.A == 1 || p.B == 1
 		if off != (p.Relation == UnknownPair) || off && !strings.Contains(p.Reason, "offline") {

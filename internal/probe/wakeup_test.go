@@ -17,6 +17,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/thread"
 )
 
@@ -117,10 +118,7 @@ func named(t *testing.T, o Outcome, name string) result.Measurement {
 func TestWakeupFindsKnownPenalty(t *testing.T) {
 	f := newFakeWake()
 	f.slow, f.noise, f.drift = 0.010, 0.002, 0.01
-	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0, 1)))(t)
 	for name, want := range map[string]float64{
 		"wakeup.alu.10ms.cpu0": 1.5, "wakeup.alu.30ms.cpu0": 1 + 5./30, "wakeup.alu.100ms.cpu0": 1.05,
 		"wakeup.mixed.10ms.cpu0": 1.5,
@@ -158,10 +156,7 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 func TestWakeupWithoutPenalty(t *testing.T) {
 	f := newFakeWake()
 	f.noise = 0.01
-	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)))(t)
 	for _, m := range o.Measurements {
 		if m.Unit == "ratio" && (m.Estimate.Low > 1.02 || m.Estimate.High < 0.98) {
 			t.Errorf("%s claims %+v on a CPU without penalty", m.Name, *m.Estimate)
@@ -172,10 +167,7 @@ func TestWakeupWithoutPenalty(t *testing.T) {
 func TestWakeupDisturbed(t *testing.T) {
 	f := newFakeWake()
 	f.stolen, f.noise = 0.2, 0.01
-	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)))(t)
 	m := named(t, o, "wakeup.alu.10ms.cpu0")
 	if !m.Estimate.HasInterval() || len(m.Warnings) != 0 || m.Labels.Awake != 0 || *m.Labels.Clean != 0 {
 		t.Errorf("%+v, warnings %q", *m.Estimate, m.Warnings)
@@ -193,10 +185,7 @@ func TestWakeupDisturbed(t *testing.T) {
 func TestWakeupNeverIdle(t *testing.T) {
 	f := newFakeWake()
 	f.awake, f.noise = 0.98, 0.01
-	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)))(t)
 	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0",
 		"wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
@@ -244,10 +233,7 @@ func TestWakeupGentle(t *testing.T) {
 	f.noise, f.often = 0.005, 0.5
 	cfg := cpuConfig(8*time.Second, 0, 1)
 	cfg.Share = 0.1
-	o, err := f.probe().Run(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cfg))(t)
 	m := named(t, o, "wakeup.alu.10ms.cpu0")
 	if !m.Estimate.HasInterval() || m.Labels.Awake != 0 || m.Labels.Rounds-*m.Labels.Clean > m.Labels.Rounds/3 {
 		t.Errorf("%v, labels %+v", m.Estimate, m.Labels)
@@ -262,10 +248,7 @@ func TestWakeupOftenAwake(t *testing.T) {
 	for awake, want := range map[float64]bool{0.02: false, 0.12: true} {
 		f := newFakeWake()
 		f.awake = awake
-		o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)))(t)
 		if got := named(t, o, "wakeup.alu.10ms.cpu0").Labels.Awake > 0; got != want {
 			t.Errorf("others in %g of the pause: awake %v", awake, got)
 		}
@@ -302,10 +285,7 @@ func TestWakeupExitLatency(t *testing.T) {
 func TestWakeupCold(t *testing.T) {
 	f := newFakeWake()
 	f.slow, f.noise = 0.010, 0.002
-	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)))(t)
 	m := named(t, o, "wakeup.cold.10ms.cpu0")
 	if !m.Estimate.HasInterval() || math.Abs(m.Estimate.Value-1) > 0.01 || !(m.NoiseFloor < 0.02) {
 		t.Errorf("both kernels lose the same clock: %+v, floor %g", m.Estimate, m.NoiseFloor)
@@ -315,9 +295,7 @@ func TestWakeupCold(t *testing.T) {
 	}
 	f = newFakeWake()
 	f.cold, f.noise = 0.004, 0.002
-	if o, err = f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)); err != nil {
-		t.Fatal(err)
-	}
+	o = testkit.Must(f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)))(t)
 	m = named(t, o, "wakeup.cold.10ms.cpu0")
 	if !m.Estimate.Contains(1.4) || m.Estimate.High-m.Estimate.Low > 0.05 {
 		t.Errorf("4 ms of 10 are lost to caches: %+v", m.Estimate)
@@ -336,10 +314,7 @@ func TestWakeupRamping(t *testing.T) {
 	}{{0.8, 24 * time.Second, true}, {0.8, 6 * time.Second, true}, {0, 24 * time.Second, false}} {
 		f := newFakeWake()
 		f.ramp, f.noise = c.ramp, 0.002
-		o, err := f.probe().Run(t.Context(), cpuConfig(c.budget, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(c.budget, 0)))(t)
 		if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels.Ramping != c.want {
 			t.Errorf("slower by %g at first, %v: %v, floor %g", c.ramp, c.budget, m.Labels, m.NoiseFloor)
 		}
@@ -353,10 +328,7 @@ func TestWakeupCPUGoesOffline(t *testing.T) {
 		f.goneCPU, f.goneFrom = 1, from
 		cfg := cpuConfig(24*time.Second, 0, 1)
 		cfg.Facts.Topology.CoreTypes = []host.CoreType{{Name: "big", CPUs: []int{0}}, {Name: "little", CPUs: []int{1}}}
-		o, err := f.probe().Run(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := testkit.Must(f.probe().Run(t.Context(), cfg))(t)
 		if m := named(t, o, "wakeup.alu.10ms.cpu0"); !m.Known() || !m.Estimate.HasInterval() {
 			t.Errorf("from call %d: CPU 0 is %+v", from, m)
 		}

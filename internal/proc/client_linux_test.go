@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // TestClientOf: the process at the other end of a connection is found, on a Unix socket and over loopback, and none where there is none.
@@ -14,18 +16,9 @@ func TestClientOf(t *testing.T) {
 		t.Errorf("without a connection: %d", pid)
 	}
 	for network, address := range map[string]string{"unix": filepath.Join(t.TempDir(), "s"), "tcp": "127.0.0.1:0"} {
-		l, err := net.Listen(network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, err := net.Dial(network, l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(net.Listen(network, address))(t)
+		client := testkit.Must(net.Dial(network, l.Addr().String()))(t)
+		server := testkit.Must(l.Accept())(t)
 		asked := []string{}
 		for inode := range sockets(os.Getpid()) {
 			if at := Servers(os.Getpid())[inode]; at != "" {
@@ -47,15 +40,10 @@ func TestClientOf(t *testing.T) {
 			}
 		}
 		// The client's end goes to another process.
-		f, err := client.(interface{ File() (*os.File, error) }).File()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(client.(interface{ File() (*os.File, error) }).File())(t)
 		other := exec.Command("sleep", "1000")
 		other.ExtraFiles = []*os.File{f}
-		if err := other.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, other.Start())
 		f.Close()
 		client.Close()
 		l.Close()

@@ -43,9 +43,7 @@ func TestOthersLeaveOutOurselves(t *testing.T) {
 func TestTakenKnowsWhatIsOurs(t *testing.T) {
 	n := Watch(nil)
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	live := 0.0
 	for end := testkit.End(t); live < 0.3; live = living(os.Getpid()) {
@@ -71,10 +69,7 @@ func TestOursByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := testkit.Must(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
 	for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {
 		found := false

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 func TestGap(t *testing.T) {
@@ -45,9 +47,7 @@ func TestBusyIsNotStopped(t *testing.T) {
 	var busy []*exec.Cmd
 	for range 8 {
 		c := exec.Command("sh", "-c", "while :; do :; done")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Start())
 		busy = append(busy, c)
 	}
 	time.Sleep(1500 * time.Millisecond)

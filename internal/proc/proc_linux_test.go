@@ -8,19 +8,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 func start(t *testing.T, attr *syscall.SysProcAttr, args ...string) (*exec.Cmd, *Held) {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.SysProcAttr = "/", attr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	h, err := Hold(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
+	h := testkit.Must(Hold(cmd.Process.Pid))(t)
 	t.Cleanup(func() { h.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd, h
 }
@@ -28,14 +25,8 @@ func start(t *testing.T, attr *syscall.SysProcAttr, args ...string) (*exec.Cmd, 
 // What was held and has ended gets no signal, and nobody in its place.
 func TestHeld(t *testing.T) {
 	cmd, h := start(t, nil, "sleep", "300")
-	root, err := os.Stat("/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := os.Stat(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.Stat("/"))(t)
+	other := testkit.Must(os.Stat(t.TempDir()))(t)
 	if !h.Inside(root) || h.Inside(other) || !h.RunsAs(54321, os.Getuid()) || h.RunsAs(54321) || !h.OneUser() || h.Gone() || h.Parent != os.Getpid() {
 		t.Errorf("%+v", h.Stat)
 	}
@@ -69,9 +60,7 @@ func TestEnd(t *testing.T) {
 func TestLeader(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 300 & exec sleep 300")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	l := Lead(cmd)
 	l.Signal(syscall.SIGKILL)
 	called := false

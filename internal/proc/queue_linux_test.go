@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // A priority counts among threads of one group; one that runs at the lowest already is told.
@@ -17,9 +19,7 @@ func TestShares(t *testing.T) {
 		t.Errorf("a process that is not there: %+v", s)
 	}
 	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	if err := unix.SchedSetAttr(cmd.Process.Pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0); err != nil {
 		t.Fatal(err)
 	}

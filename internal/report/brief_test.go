@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/report"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // crowded is Service with as much to say as can be: levers that are all open, long names, warnings and findings.
@@ -56,9 +57,7 @@ func TestOneScreen(t *testing.T) {
 			a := make()
 			var b bytes.Buffer
 			o := document.TextOptions{Width: report.Columns, Rows: document.Rows}
-			if err := document.WriteText(&b, a.Brief(files...), o); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, document.WriteText(&b, a.Brief(files...), o))
 			text := b.String()
 			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 			if len(lines) > 40 {
@@ -86,9 +85,7 @@ func TestOneScreen(t *testing.T) {
 // seen.
 func TestOneScreenSays(t *testing.T) {
 	var b bytes.Buffer
-	if err := document.WriteText(&b, Service().Brief(), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, Service().Brief(), document.TextOptions{}))
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{"WHERE ITS TIME WENT", "│on CPU 38 %", "WHAT COULD BE GAINED",
 		"lever likely at most verdict", "WHAT TO DO NEXT", "FINDINGS", "STO-002, medium", "max_wal_size", "Not seen: ",

@@ -20,22 +20,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/report"
-	"hostlab/internal/report/reporttest/chrome"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 // open renders an assessment and shows it.
-func open(t *testing.T, browser context.Context, a *report.Assessment, fragment string, width int64) *chrome.Tab {
+func open(t *testing.T, browser context.Context, a *report.Assessment, fragment string, width int64) *pages.Tab {
 	t.Helper()
-	return chrome.Open(t, browser, render(t, a), fragment, width)
+	return pages.Open(t, browser, render(t, a), fragment, width)
 }
 
 // TestInBrowser looks at each sample in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
-	browser := chrome.Start(t)
+	browser := pages.Start(t)
 	for _, name := range []string{"guest", "service", "big", "hostile", "empty"} {
-		t.Run(name, func(t *testing.T) { chrome.Inspect(t, open(t, browser, samples[name](), "", 1200), name) })
+		t.Run(name, func(t *testing.T) { pages.Inspect(t, open(t, browser, samples[name](), "", 1200), name) })
 	}
 }
 
@@ -46,11 +46,11 @@ const table = `[...document.querySelectorAll("main > section")].find((s) => s.qu
 const rowsOf = `[...%s.tBodies[0].rows].map((r) => r.cells[0].firstChild.textContent.trim())`
 
 func TestSortingInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), Guest(), "", 1280)
-	levers := func() []string { return chrome.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table, "Levers"))) }
+	b := open(t, pages.Start(t), Guest(), "", 1280)
+	levers := func() []string { return pages.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table, "Levers"))) }
 	most := fmt.Sprintf(table, "Levers") + `.querySelector("thead th:nth-child(2)")`
 	const button = "main > section:nth-of-type(2) table thead th:nth-child(2) button"
-	sorted := func() string { return chrome.Eval[string](t, b, most+`.getAttribute("aria-sort") || ""`) }
+	sorted := func() string { return pages.Eval[string](t, b, most+`.getAttribute("aria-sort") || ""`) }
 	before := levers()
 	if s := sorted(); s != "" {
 		t.Fatalf("sorted %s at first", s)
@@ -61,7 +61,7 @@ func TestSortingInBrowser(t *testing.T) {
 		t.Errorf("aria-sort %q after a click", s)
 	}
 	// the others stay last
-	known := chrome.Eval[int](t, b, fmt.Sprintf(table, "Levers")+`.querySelectorAll("td:nth-child(2)[data-sort]").length`)
+	known := pages.Eval[int](t, b, fmt.Sprintf(table, "Levers")+`.querySelectorAll("td:nth-child(2)[data-sort]").length`)
 	if last := up[known-1]; last != "log device" {
 		t.Errorf("the largest bound belongs to %s, want log device", last)
 	}
@@ -76,17 +76,17 @@ func TestSortingInBrowser(t *testing.T) {
 	if down := levers(); down[0] != "log device" {
 		t.Errorf("descending starts with %s, want log device", down[0])
 	}
-	if said := chrome.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said,
+	if said := pages.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said,
 		"descending") {
 		t.Errorf("a screen reader hears %q", said)
 	}
 	// Every sortable heading can be reached and named.
-	if n := chrome.Eval[int](t, b, `[...document.querySelectorAll("table.sortable thead button")].filter((x) => x.tabIndex !== 0 || !x.textContent.trim()).length`); n != 0 {
+	if n := pages.Eval[int](t, b, `[...document.querySelectorAll("table.sortable thead button")].filter((x) => x.tabIndex !== 0 || !x.textContent.trim()).length`); n != 0 {
 		t.Errorf("%d headings cannot be reached or have no name", n)
 	}
 	// Text sorts with its numbers: 10 ms before 100 ms.
-	chrome.Eval[bool](t, b, fmt.Sprintf(table, "Wake-up penalty")+`.querySelector("thead th:nth-child(1) button").click() || true`)
-	first := chrome.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table,
+	pages.Eval[bool](t, b, fmt.Sprintf(table, "Wake-up penalty")+`.querySelector("thead th:nth-child(1) button").click() || true`)
+	first := pages.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table,
 		"Wake-up penalty"))+`.filter((s) => /^\d+ ms of/.test(s))`)
 	if !strings.HasPrefix(first[0], "10 ms") || !strings.HasPrefix(first[len(first)-1], "100 ms") {
 		t.Errorf("sorted by text: %q ... %q", first[0], first[len(first)-1])
@@ -94,8 +94,8 @@ func TestSortingInBrowser(t *testing.T) {
 	// By value, not by text: 72 ns before 1.01x. An unknown one stays last in both
 	// directions.
 	for _, first := range []string{result.Format(72e-9, "s"), "1.01x"} {
-		chrome.Eval[bool](t, b, fmt.Sprintf(table, "Siblings")+`.querySelector("thead th:nth-child(2) button").click() || true`)
-		values := chrome.Eval[[]string](t, b, `[...`+fmt.Sprintf(table,
+		pages.Eval[bool](t, b, fmt.Sprintf(table, "Siblings")+`.querySelector("thead th:nth-child(2) button").click() || true`)
+		values := pages.Eval[[]string](t, b, `[...`+fmt.Sprintf(table,
 			"Siblings")+`.tBodies[0].rows].map((r) => r.cells[1].textContent.trim())`)
 		if len(values) < 3 || !strings.Contains(values[0], first) || !strings.Contains(values[len(values)-1], "unknown") {
 			t.Errorf("want %s first and an unknown value last: %q", first, values)
@@ -104,10 +104,10 @@ func TestSortingInBrowser(t *testing.T) {
 }
 
 func TestThemeInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), Guest(), "", 1280)
-	ground := func() string { return chrome.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor`) }
+	b := open(t, pages.Start(t), Guest(), "", 1280)
+	ground := func() string { return pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor`) }
 	prefer := func(v string) {
-		chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v}}})
+		pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v}}})
 	}
 	prefer("light")
 	light := ground()
@@ -120,7 +120,7 @@ func TestThemeInBrowser(t *testing.T) {
 	if got := ground(); got != light {
 		t.Errorf("the button gives %s, want the light ground %s", got, light)
 	}
-	if kept := chrome.Eval[int](t, b, `(() => { try { return localStorage.length + sessionStorage.length + document.cookie.length; } catch { return 0; } })()`); kept != 0 {
+	if kept := pages.Eval[int](t, b, `(() => { try { return localStorage.length + sessionStorage.length + document.cookie.length; } catch { return 0; } })()`); kept != 0 {
 		t.Error("the page stores something")
 	}
 	b.Run(t, chromedp.Evaluate[chromedp.Void](`new Promise((done) => { addEventListener("hashchange", done, { once: true }); location.hash = "#theme=dark"; })`, chromedp.EvalAwaitPromise))
@@ -132,30 +132,23 @@ func TestThemeInBrowser(t *testing.T) {
 // The download is the document that --format json writes, facts of a large host unpacked.
 func TestDownloadInBrowser(t *testing.T) {
 	a := Big()
-	b := open(t, chrome.Start(t), a, "", 1280)
+	b := open(t, pages.Start(t), a, "", 1280)
 	dir := t.TempDir()
 	done := make(chan struct{}, 8)
-	if err := chromedp.ListenBrowser(b.Ctx, func(ev any) {
+	testkit.OK(t, chromedp.ListenBrowser(b.Ctx, func(ev any) {
 		if p, ok := ev.(*browser.EventDownloadProgress); ok && p.State == browser.DownloadProgressStateCompleted {
 			done <- struct{}{}
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.CallBrowser(b.Ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir, EventsEnabled: new(true)}); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	testkit.Must(chromedp.CallBrowser(b.Ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir, EventsEnabled: new(true)}))(t)
 	b.Run(t, chromedp.Click(chromedp.CSS("#download")))
 	select {
 	case <-done:
 	case <-time.After(time.Until(testkit.End(t))):
 		t.Fatal("no download")
 	}
-	saved, err := os.ReadFile(filepath.Join(dir, "hostlab-report.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := testkit.Must(os.ReadFile(filepath.Join(dir, "hostlab-report.json")))(t)
 	if !json.Valid(saved) {
 		t.Fatal("the download is not JSON")
 	}
@@ -166,66 +159,63 @@ func TestDownloadInBrowser(t *testing.T) {
 
 // On paper the levers and findings stand with their reasons, dark ink on white.
 func TestPrintInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), Guest(), "#theme=dark", 1280)
-	chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	if got := chrome.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
+	b := open(t, pages.Start(t), Guest(), "#theme=dark", 1280)
+	pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	if got := pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
 		t.Errorf("paper is %s", got)
 	}
 	// A4 less 1 cm on each side is 718 CSS pixels; paper does not scroll.
-	chrome.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718,
+	pages.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718,
 		Height: 1000, DeviceScaleFactor: 1})
 	b.Run(t, chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("beforeprint"))`))
-	if wide := chrome.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => e.getBoundingClientRect().right))`); wide > 718 {
+	if wide := pages.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => e.getBoundingClientRect().right))`); wide > 718 {
 		t.Errorf("the print is %d wide on 718", wide)
 	}
-	if shut := chrome.Eval[int](t, b, `document.querySelectorAll("td details:not([open])").length`); shut > 0 {
+	if shut := pages.Eval[int](t, b, `document.querySelectorAll("td details:not([open])").length`); shut > 0 {
 		t.Errorf("%d reasons are shut on paper", shut)
 	}
-	chrome.Look(t, b, "guest-print")
-	pdf := chrome.Get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	pages.Look(t, b, "guest-print")
+	pdf := pages.Get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if !bytes.HasPrefix(pdf, []byte("%PDF")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
 	if dir := os.Getenv("HOSTLAB_SHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "guest.pdf"), pdf, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "guest.pdf"), pdf, 0o644))
 	}
 }
 
 // A click on a command's button copies it: also where a page has no clipboard, as one of a server without TLS.
 func TestCopyInBrowser(t *testing.T) {
-	b := open(t, chrome.Start(t), samples["service"](), "", 1200)
+	b := open(t, pages.Start(t), samples["service"](), "", 1200)
 	for _, may := range []string{"clipboard-read", "clipboard-write"} {
-		if _, err := chromedp.CallBrowser(b.Ctx, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: may}, Setting: browser.PermissionSettingGranted}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(chromedp.CallBrowser(b.Ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: may}, Setting: browser.PermissionSettingGranted}))(t)
 	}
-	want := chrome.Eval[string](t, b, `document.querySelector(".typed code").textContent`)
+	want := pages.Eval[string](t, b, `document.querySelector(".typed code").textContent`)
 	if !strings.HasPrefix(want, "hostlab ") {
 		t.Fatalf("the first command is %q", want)
 	}
 	said := func() string {
-		b.Run(t, chromedp.Click(chromedp.CSS(".typed .copy")), chromedp.WaitReady(chromedp.CSS(`#status:not(:empty)`)))
-		return chrome.Eval[string](t, b, `document.querySelector(".typed .copy").textContent +
+		b.Run(t, chromedp.Click(chromedp.CSS(".typed .copy")),
+			chromedp.WaitReady(chromedp.CSS(`#status:not(:empty)`)))
+		return pages.Eval[string](t, b, `document.querySelector(".typed .copy").textContent +
 			", " + document.getElementById("status").textContent`)
 	}
 	if got := said(); got != "Copied, copied" {
 		t.Errorf("the page says %q", got)
 	}
 	read := chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)
-	if got := chrome.Get(t, b, read); got != want {
+	if got := pages.Get(t, b, read); got != want {
 		t.Errorf("copied %q, want %q", got, want)
 	}
-	chrome.Eval[bool](t, b, `navigator.clipboard.writeText("other") && true`)
-	chrome.Eval[bool](t, b, `(document.getElementById("status").textContent = "",
+	pages.Eval[bool](t, b, `navigator.clipboard.writeText("other") && true`)
+	pages.Eval[bool](t, b, `(document.getElementById("status").textContent = "",
 		Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }), true)`)
 	if got := said(); got != "Copied, copied" {
 		t.Errorf("without a clipboard the page says %q", got)
 	}
-	chrome.Eval[bool](t, b, `delete navigator.clipboard`)
-	if got := chrome.Get(t, b, read); got != want {
+	pages.Eval[bool](t, b, `delete navigator.clipboard`)
+	if got := pages.Get(t, b, read); got != want {
 		t.Errorf("without a clipboard copied %q, want %q", got, want)
 	}
 }

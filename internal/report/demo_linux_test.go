@@ -6,6 +6,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/service/demo"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -21,10 +22,7 @@ func TestDemoBesideAnother(t *testing.T) {
 		LogDir: host.Known(wal, "", "its file")}}}
 	for _, o := range []Options{{Service: "demo", LogDir: own}, {Service: "demo"}} {
 		t.Setenv("TMPDIR", own)
-		got, err := o.target(t.Context(), host.Tree{}, facts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(o.target(t.Context(), host.Tree{}, facts))(t)
 		if got.log.dir != own || got.demo == nil {
 			t.Errorf("%+v: commits are timed in %q", o, got.log.dir)
 		}

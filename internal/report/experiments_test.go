@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 )
 
 // A measured gain stands beside its own lever only.
@@ -45,28 +46,16 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 				x.Contrasts = append(x.Contrasts, result.Contrast{Factors: []string{"log"}, Levels: []string{l}, Primary: true})
 			}
 		}
-		s, err := store.Create(dir, x, []byte("study\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(store.Create(dir, x, []byte("study\n")))(t)
 		for b := range blocks {
 			for c := range 3 {
-				if err := s.Append(result.Run{Block: b, Slot: c, Cell: c, Attempt: 1, Status: result.OK,
-					Values: map[string]float64{"duration": 10 + float64(c) + 0.1*float64(b)}}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, s.Append(result.Run{Block: b, Slot: c, Cell: c, Attempt: 1, Status: result.OK,
+					Values: map[string]float64{"duration": 10 + float64(c) + 0.1*float64(b)}}))
 			}
 		}
-		if err := s.End(result.End{Reason: "looks", Blocks: blocks}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := store.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.End(result.End{Reason: "looks", Blocks: blocks}))
+		testkit.OK(t, s.Close())
+		r := testkit.Must(store.Load(dir))(t)
 		g, err := Measured([]string{dir}, []*store.Record{r})
 		if err != nil {
 			t.Errorf("%d blocks: %v", blocks, err)

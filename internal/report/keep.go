@@ -36,12 +36,21 @@ const (
 func Keep(ctx context.Context, o Options, into *ring.Writer, tell func(string)) error {
 	k := &keeper{Options: o, into: into, tell: tell}
 	defer k.leave()
+	var err error
+	if k.bands, err = openBands(into.Dir()); err != nil {
+		return err
+	}
+	defer k.bands.into.Close()
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, there := time.Now(), k.at != nil
 		if err := k.stretch(ctx, began); err != nil {
 			return err
 		}
-		pause(ctx, time.Until(began.Add(KeptFor)))
+		if there && k.at == nil { // it may be back soon
+			pause(ctx, time.Second)
+		} else {
+			pause(ctx, time.Until(began.Add(KeptFor)))
+		}
 	}
 	return nil
 }
@@ -54,6 +63,7 @@ type keeper struct {
 	at      *target // nil: the service is not there
 	found   bool    // it was, once
 	n       int     // stretches
+	bands   *bands
 	trouble string
 }
 
@@ -95,7 +105,7 @@ func (k *keeper) reach(ctx context.Context) error {
 	case err != nil && !k.found:
 		return err
 	case err != nil:
-		k.say("waiting for the service: "+err.Error(), "")
+		k.say(k.waits(), "")
 		return nil
 	}
 	if !k.found {
@@ -105,6 +115,9 @@ func (k *keeper) reach(ctx context.Context) error {
 	k.at, k.facts, k.found, k.n = t, facts, true, 0
 	return nil
 }
+
+// waits says that the service is not there.
+func (k *keeper) waits() string { return "waiting for " + k.Service + ", which has ended or cannot be reached" }
 
 // stretch watches once.
 func (k *keeper) stretch(ctx context.Context, began time.Time) error {
@@ -122,7 +135,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		return nil
 	case err != nil:
 		k.leave()
-		k.say(fmt.Sprintf("waiting for %s: %s", t.of.Name, screen.OneLine(err)), "")
+		k.say(k.waits(), "")
 		return nil
 	}
 	m.Version = t.version
@@ -134,11 +147,18 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := k.into.Append(began, text); err != nil {
+	err = k.into.Append(began, text)
+	news := ""
+	if err == nil {
+		news, err = k.bands.add(began, m)
+	}
+	if err != nil {
 		k.say("nothing is kept: "+screen.OneLine(err), "")
 		return nil
 	}
-	k.say("", "it is kept again")
+	if k.say("", k.Service+" is kept again"); news != "" {
+		k.tell(t.of.Name + ": " + news)
+	}
 	return nil
 }
 
@@ -156,8 +176,7 @@ type History struct {
 // ReadHistory reads what anybody may have written.
 func ReadHistory(dir string, from, to time.Time) (*History, error) {
 	h := &History{Dir: dir, From: from, To: to}
-	var err error
-	h.Damaged, err = ring.Read(dir, from, to, func(at time.Time, document []byte) error {
+	lines, err := ring.Read(dir, from, to, func(at time.Time, document []byte) error {
 		var k Kept
 		d := json.NewDecoder(bytes.NewReader(document))
 		d.DisallowUnknownFields()
@@ -176,6 +195,7 @@ func ReadHistory(dir string, from, to time.Time) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.Damaged += lines
 	return h, nil
 }
 
@@ -197,6 +217,9 @@ func (h *History) Assessment() (*Assessment, error) {
 	if missing := asked - m.Report.Wall; missing > 1.5*KeptFor.Seconds() && missing > 0.05*asked {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: the service, or hostlab, did not run for the rest.",
 			result.Format(asked, "s"), result.Format(m.Report.Wall, "s")))
+	}
+	if rise, since := h.risen(); rise != nil {
+		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())}, a.Warnings...)
 	}
 	if h.Damaged > 0 {
 		a.Warnings = append(a.Warnings, screen.Plural(h.Damaged, "line of the ring is", "lines of the ring are")+

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -18,10 +19,7 @@ import (
 // directory, and leave nothing there, also where root looks into another account's.
 func TestLogOfRunningServer(t *testing.T) {
 	data, wal := serverDir(t), serverDir(t)
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: data, LogDir: wal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: data, LogDir: wal}))(t)
 	defer s.Close()
 	servers := slices.DeleteFunc(host.Collect(t.Context(), host.Options{}).Databases, func(d host.Database) bool {
 		return !strings.HasPrefix(d.DataDir.Or(""), data)
@@ -36,10 +34,7 @@ func TestLogOfRunningServer(t *testing.T) {
 	before := list(t, got.dir)
 	cfg := logcommit.DefaultConfig(got.dir)
 	cfg.NoLinks = true
-	l, err := logcommit.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(logcommit.Open(cfg))(t)
 	if _, err := l.Commit(); err != nil {
 		t.Error(err)
 	}
@@ -54,24 +49,15 @@ func TestLogOfRunningServer(t *testing.T) {
 // serverDir is a directory that the server's account may reach.
 func serverDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("/var/tmp", "hostlab-test-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	dir, err = filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = testkit.Must(filepath.EvalSymlinks(dir))(t)
 	return dir
 }
 
 func list(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}

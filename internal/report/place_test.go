@@ -9,27 +9,21 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // The log directory is that of a server that runs, and the report says when it is not.
 func TestFindLog(t *testing.T) {
-	real, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	t.Setenv("TMPDIR", real)
 	dir := func(name string) string {
 		d := filepath.Join(real, name)
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(d, 0o700))
 		return d
 	}
 	wal, redo := dir("main/pg_wal"), dir("mysql/#innodb_redo")
 	link := filepath.Join(real, "link")
-	if err := os.Symlink(wal, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(wal, link))
 	known := func(s string) host.Fact[string] { return host.Known(s, "", "/proc") }
 	denied := host.Fact[string]{State: host.StateDenied, Reason: "not allowed to look"}
 	server := func(kind string, pid int, log host.Fact[string]) host.Database {

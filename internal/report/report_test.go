@@ -26,6 +26,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/report"
+	"hostlab/internal/testkit"
 )
 
 var samples = map[string]func() *report.Assessment{
@@ -39,9 +40,7 @@ var samples = map[string]func() *report.Assessment{
 func render(t *testing.T, a *report.Assessment) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := document.WriteHTML(&b, a.Document()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteHTML(&b, a.Document()))
 	return b.String()
 }
 
@@ -54,9 +53,7 @@ func TestTerminalFits(t *testing.T) {
 			for _, color := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, width, color), func(t *testing.T) {
 					var b bytes.Buffer
-					if err := document.WriteText(&b, make().Document(), document.TextOptions{Width: width, Color: color}); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, document.WriteText(&b, make().Document(), document.TextOptions{Width: width, Color: color}))
 					most := width
 					if width == 0 {
 						most = 80
@@ -86,9 +83,7 @@ func TestTerminalFits(t *testing.T) {
 func TestTerminalSays(t *testing.T) {
 	var b bytes.Buffer
 	a := Guest()
-	if err := document.WriteText(&b, a.Document(), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, a.Document(), document.TextOptions{}))
 	text := strings.Join(strings.Fields(b.String()), " ")
 	want := []string{"LEVERS", "Yes, this platform", "worthwhile", "measured", "cited", "n 24",
 		"echo none > /sys/block/vda/queue/scheduler", "MEM-001 high", "no two CPUs share a core", "This host was busy",
@@ -129,9 +124,7 @@ func TestCommitsInOrder(t *testing.T) {
 		a := Guest()
 		c.change(a)
 		var text bytes.Buffer
-		if err := document.WriteText(&text, a.Document(), document.TextOptions{Width: 100}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteText(&text, a.Document(), document.TextOptions{Width: 100}))
 		_, measured, _ := strings.Cut(text.String(), "Durable 4 KiB appends")
 		at := func(s string) int { return strings.Index(measured, s) }
 		if mean, p99, p50 := at("overwritten.mean of a commit"), at("overwritten.p99 of a commit"),
@@ -221,14 +214,9 @@ func TestHTMLData(t *testing.T) {
 			}
 			got, want := object(t, []byte(m[1])), object(t, writeJSON(t, make()))
 			if packed, ok := got["gzip"].(string); ok {
-				z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				z := testkit.Must(gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed))))(t)
 				got = nil
-				if err := json.NewDecoder(z).Decode(&got); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, json.NewDecoder(z).Decode(&got))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -240,18 +228,14 @@ func TestHTMLData(t *testing.T) {
 func writeJSON(t *testing.T, a *report.Assessment) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := document.WriteJSON(&b, a.Document().Data); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteJSON(&b, a.Document().Data))
 	return b.Bytes()
 }
 
 func object(t *testing.T, b []byte) map[string]any {
 	t.Helper()
 	var out map[string]any
-	if err := json.Unmarshal(b, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(b, &out))
 	return out
 }
 
@@ -295,10 +279,7 @@ func TestAxisOfCPUs(t *testing.T) {
 		texts := regexp.MustCompile(`class="tick">([\d.]+)</text>`).FindAllStringSubmatch(svg, -1)
 		most := 0.0
 		for _, m := range texts {
-			v, err := strconv.ParseFloat(m[1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := testkit.Must(strconv.ParseFloat(m[1], 64))(t)
 			if strings.Contains(svg, `text-anchor="end" class="tick">`+m[1]+"<") { // of the axis at the left
 				most = max(most, v)
 			}
@@ -370,10 +351,7 @@ func TestMeasurementsAreComplete(t *testing.T) {
 
 // docs/schema/assess.schema.json describes what WriteJSON writes, and refuses what it does not.
 func TestSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/assess.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/assess.schema.json"))(t)
 	for name, make := range samples {
 		var v any = object(t, writeJSON(t, make()))
 		if err := schema.Validate(v); err != nil {
@@ -391,11 +369,8 @@ func TestSchema(t *testing.T) {
 			t.Error("the schema takes a document with a fault")
 		}
 	}
-	b, err := os.ReadFile("../../docs/schema/assess.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	verdicts := object(t, b)["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
+	b := testkit.Must(os.ReadFile("../../docs/schema/assess.schema.json"))(t)
+	verdicts := object(t, b)["$defs"].(map[string]any)["Lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
 	for _, v := range lever.Verdicts {
 		if !slices.Contains(verdicts, any(string(v))) {
 			t.Errorf("the schema does not know the verdict %s", v)

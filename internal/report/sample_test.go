@@ -386,14 +386,17 @@ func guestResults() []check.Result {
 			Why:      "The host underneath sorts requests already.", Source: "SAP notes 2578899, 1984787",
 			Remedy: "echo none > /sys/block/vda/queue/scheduler"},
 		{ID: "PWR-001", Title: "Frequency governor", Severity: check.High, Status: check.NotApplicable,
-			Detail: "this host has no cpufreq", Subject: check.Frequency},
+			Detail: "this host has no cpufreq", Subject: check.Frequency,
+			Why: "Work waits for it.", Source: "made"},
 		{ID: "PWR-010", Title: "Idle states deeper than 70 us", Severity: check.Medium, Status: check.NotApplicable,
-			Detail: "this host has no cpuidle", Subject: check.Idle},
+			Detail: "this host has no cpuidle", Subject: check.Idle,
+			Why: "Work waits for it.", Source: "made"},
 		{ID: "KRN-001", Title: "Clock source", Severity: check.Medium, Status: check.OK, Detail: "kvm-clock",
 			Subject: check.Kernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-				Value: "kvm-clock"}}},
+				Value: "kvm-clock"}}, Why: "Work waits for it.", Source: "made"},
 		{ID: "KRN-004", Title: "AIO requests", Severity: check.Low, Status: check.Unknown,
-			Detail: "/proc/sys/fs/aio-max-nr may not be read", Subject: check.Kernel},
+			Detail: "/proc/sys/fs/aio-max-nr may not be read", Subject: check.Kernel,
+			Why: "Work waits for it.", Source: "made"},
 	}
 }
 

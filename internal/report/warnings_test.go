@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 func disturbed(name, why string) result.Measurement {
@@ -48,9 +49,7 @@ func TestBusyUnderVerdict(t *testing.T) {
 	runs := []probe.Outcome{{Probe: "degree", Title: "Degree", Busy: 0.12, Warnings: []string{"another note"}}}
 	a := &Assessment{Runs: runs, Verdict: assess.Answer{Text: "Inconclusive."}, Levers: []lever.Lever{{Name: lever.Clock}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, a.Document(), document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, a.Document(), document.TextOptions{}))
 	text := b.String()
 	said, levers := strings.Index(text, "other work took 12 %"), strings.Index(text, "LEVERS")
 	if said < 0 || said > levers || strings.Count(text, "other work took") != 1 ||
@@ -58,9 +57,7 @@ func TestBusyUnderVerdict(t *testing.T) {
 		t.Errorf("the busy host is said at %d, levers at %d:\n%s", said, levers, text)
 	}
 	b.Reset()
-	if err := document.WriteHTML(&b, a.Document()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteHTML(&b, a.Document()))
 	page, _, _ := strings.Cut(b.String(), "<script")
 	if said, levers := strings.Index(page, "<li>Degree: other work took 12 %"),
 		strings.Index(page, ">Levers</h2>"); said < 0 || said > levers {
@@ -75,10 +72,8 @@ func TestBoundOfAnotherChange(t *testing.T) {
 	l := lever.Lever{Name: lever.Log, Verdict: lever.Possible, Reason: lever.Recommended, AtMost: &share,
 		Evidence: []lever.Evidence{{Source: lever.OfProbe, Bound: bound}}}
 	var b strings.Builder
-	if err := document.WriteText(&b, (&Assessment{Levers: []lever.Lever{l}}).Document(),
-		document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, (&Assessment{Levers: []lever.Lever{l}}).Document(),
+		document.TextOptions{}))
 	for _, s := range []string{"98 %", "by any faster device, not by the recommended setting", "98 % of a commit's time"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), s) {
 			t.Errorf("does not say %q:\n%s", s, b.String())

@@ -7,20 +7,15 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // No character that a terminal obeys is in the text of documents or records, and each value is as it was.
 func TestJSONControls(t *testing.T) {
 	for _, c := range "\x1b\x7f\u0080\u009b\u061c\u200e\u2028\u2029\u202e\u2066\u2069" {
 		value := map[string]string{"k" + string(c): "a" + string(c) + "ä<&>"}
-		document, err := result.JSON(value, result.Indented)
-		if err != nil {
-			t.Fatal(err)
-		}
-		record, err := result.RecordJSON(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := testkit.Must(result.JSON(value, result.Indented))(t)
+		record := testkit.Must(result.RecordJSON(value))(t)
 		for _, text := range [][]byte{document, record} {
 			if bytes.ContainsRune(text, c) {
 				t.Errorf("%U is raw in %q", c, text)

@@ -72,10 +72,7 @@ func TestFormatKeepsTheValue(t *testing.T) {
 		low, high := steps[len(steps)-1].one, 999*steps[0].one
 		v := math.Exp(rapid.Float64Range(math.Log(low), math.Log(high)).Draw(t, "log"))
 		number, name, _ := strings.Cut(Format(v, unit), " ")
-		x, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(strconv.ParseFloat(number, 64))(t)
 		for _, s := range steps {
 			if s.name == name {
 				if got := x * s.one; math.Abs(got-v) > 0.00501*v {

@@ -49,7 +49,7 @@ func Read(dir string, from, to time.Time, each func(at time.Time, document []byt
 	if len(list) == 0 {
 		return 0, fmt.Errorf("%s holds no ring; 'hostlab watch --service NAME --ring 2d' keeps one", screen.Word(dir))
 	}
-	list = slices.DeleteFunc(list, func(f file) bool { return !f.hour.Before(to) || !f.hour.Add(time.Hour).After(from) })
+	list = slices.DeleteFunc(list, func(f file) bool { return !f.began.Before(to) || !f.began.Add(f.lasts).After(from) })
 	for _, f := range list {
 		n, err := read(root, f, func(at time.Time, document []byte) error {
 			if at.Before(from) || !at.Before(to) {

@@ -33,17 +33,24 @@ const (
 // hour in UTC. One that is complete is packed.
 const (
 	hourForm = "20060102T15"
+	dayForm  = "20060102"
 	open     = ".jsonl"
 	packed   = ".jsonl.zst"
 	lockName = "lock"
 )
+
+const day = 24 * time.Hour
+
+// Longest is how long a ring keeps what comes every few seconds, at most.
+const Longest = 60 * day
 
 var sums = crc32.MakeTable(crc32.Castagnoli)
 
 // file is one of a ring.
 type file struct {
 	number int
-	hour   time.Time
+	began  time.Time
+	lasts  time.Duration // an hour, or a day
 	packed bool
 }
 
@@ -52,7 +59,11 @@ func (f file) name() string {
 	if f.packed {
 		ending = packed
 	}
-	return fmt.Sprintf("%08d-%s%s", f.number, f.hour.UTC().Format(hourForm), ending)
+	form := hourForm
+	if f.lasts == day {
+		form = dayForm
+	}
+	return fmt.Sprintf("%08d-%s%s", f.number, f.began.UTC().Format(form), ending)
 }
 
 // files are those of a directory, in the order in which they were begun. One that was packed, and not yet removed, is open.
@@ -71,7 +82,11 @@ func files(dir *os.Root) (list []file, err error) {
 		number, hour, ok := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(name, ".zst"), open), "-")
 		var err1, err2 error
 		f.number, err1 = strconv.Atoi(number)
-		f.hour, err2 = time.Parse(hourForm, hour)
+		form := hourForm
+		if f.lasts = time.Hour; len(hour) == len(dayForm) {
+			form, f.lasts = dayForm, day
+		}
+		f.began, err2 = time.Parse(form, hour)
 		if ok && err1 == nil && err2 == nil && f.name() == name {
 			list = append(list, f)
 		}
@@ -89,9 +104,10 @@ func files(dir *os.Root) (list []file, err error) {
 type Writer struct {
 	dir   *os.Root
 	lock  *lockfile.Lock
-	hours int   // that are kept
-	most  int64 // B that all files have
-	next  int   // number of the next file
+	each  time.Duration // of a file
+	count int           // of files that are kept
+	most  int64         // B that all files have
+	next  int           // number of the next file
 	at    file
 	f     *os.File // nil: none is open
 	size  int64    // of its whole lines
@@ -99,6 +115,8 @@ type Writer struct {
 
 // Open makes the directory of a ring where there is none, and packs what an earlier writer left. Others of hostlab cannot write
 // to it meanwhile: *lockfile.Busy.
+//
+// Files are of an hour each, or, where something is kept for more than two months, of a day.
 func Open(dir string, keep time.Duration) (*Writer, error) {
 	if err := trust.AsRoot(filepath.Dir(filepath.Clean(dir))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -118,8 +136,12 @@ func Open(dir string, keep time.Duration) (*Writer, error) {
 			return nil, err
 		}
 	}
-	w := &Writer{dir: root, hours: int((keep+time.Hour-1)/time.Hour) + 1}
-	w.most = int64(w.hours) * mostDay / 24
+	w := &Writer{dir: root, each: time.Hour}
+	if keep > Longest {
+		w.each = day
+	}
+	w.count = int((keep+w.each-1)/w.each) + 1
+	w.most = int64(w.count) * mostDay * int64(w.each/time.Hour) / 24
 	if w.lock, err = lockfile.Take(root, lockName, "keeps a ring in "+dir+" already"); err != nil {
 		root.Close()
 		return nil, err
@@ -150,8 +172,8 @@ func (w *Writer) Append(at time.Time, document []byte) error {
 		return fmt.Errorf("a document of %d B is no line of a ring", len(document))
 	}
 	line = append(fmt.Appendf(nil, "%08x ", crc32.Checksum(line[:len(line)-1], sums)), line...)
-	if hour := at.UTC().Truncate(time.Hour); w.f == nil || !hour.Equal(w.at.hour) {
-		if err := w.begin(hour); err != nil {
+	if began := at.UTC().Truncate(w.each); w.f == nil || !began.Equal(w.at.began) {
+		if err := w.begin(began); err != nil {
 			return err
 		}
 	}
@@ -170,12 +192,12 @@ func (w *Writer) Append(at time.Time, document []byte) error {
 }
 
 // begin ends the hour before and makes the file of the next.
-func (w *Writer) begin(hour time.Time) error {
+func (w *Writer) begin(began time.Time) error {
 	w.end()
 	if err := w.forget(); err != nil {
 		return err
 	}
-	at := file{number: w.next, hour: hour}
+	at := file{number: w.next, began: began, lasts: w.each}
 	f, err := w.dir.OpenFile(at.name(), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -240,13 +262,13 @@ func (w *Writer) forget() error {
 	if err != nil {
 		return err
 	}
-	hours, size := map[time.Time]bool{}, int64(0)
+	begun, size := map[time.Time]bool{}, int64(0)
 	for _, f := range slices.Backward(list) {
 		if info, err := w.dir.Lstat(f.name()); err == nil {
 			size += info.Size()
 		}
-		hours[f.hour] = true
-		if len(hours) < w.hours && size <= w.most {
+		begun[f.began] = true
+		if len(begun) < w.count && size <= w.most {
 			continue
 		}
 		if err := w.dir.Remove(f.name()); err != nil && !errors.Is(err, fs.ErrNotExist) {

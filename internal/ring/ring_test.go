@@ -1,11 +1,13 @@
 package ring
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -242,5 +244,59 @@ func TestStrange(t *testing.T) {
 	}
 	if _, err := Read(dir, noon, noon.Add(time.Hour), func(time.Time, []byte) error { return nil }); err == nil {
 		t.Error("a directory was read")
+	}
+}
+
+// TestKilled kills a writer 200 times while it writes as fast as it can, and packs an hour now and then. Whatever it was told to
+// be on the disk is read afterwards, and nothing else but one that was under way.
+func TestKilled(t *testing.T) {
+	const variable = "HOSTLAB_TEST_RING"
+	if dir := os.Getenv(variable); dir != "" { // the writer
+		w, err := Open(dir, 48*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; ; i++ {
+			if err := w.Append(noon.Add(time.Duration(i)*6*time.Minute), document(i)); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Printf("kept %d\n", i)
+		}
+	}
+	dir, before := t.TempDir(), 0
+	for n := range 200 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$") //nolint:gosec // this test
+		cmd.Env = append(os.Environ(), variable+"="+dir)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, kept, most := bufio.NewScanner(out), 0, 1+rand.IntN(15)
+		for kept < most && lines.Scan() {
+			if strings.HasPrefix(lines.Text(), "kept ") {
+				kept++
+			}
+		}
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), "kept ") {
+				kept++
+			}
+		}
+		_ = cmd.Wait()
+		got, damaged := all(t, dir)
+		if now := len(got) - before; now != kept && now != kept+1 || damaged > n+1 {
+			t.Fatalf("kill %d: %d of %d are there, %d damaged", n, now, kept, damaged)
+		}
+		before = len(got)
+		if n%20 == 19 { // so that a ring does not become long
+			dir, before = t.TempDir(), 0
+		}
 	}
 }

@@ -51,9 +51,7 @@ func arrives(t testing.TB, dir, word string) error {
 func TestWord(t *testing.T) {
 	dir := t.TempDir()
 	for _, w := range hostile {
-		if err := arrives(t, dir, w); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrives(t, dir, w))
 	}
 	for word, want := range map[string]string{"/var/lib/db": "/var/lib/db", "a b": "'a b'", "it's": `'it'\''s'`, "a\nb": `$'a\012b'`} {
 		if got := Word(word); got != want {
@@ -69,8 +67,6 @@ func TestAnyWord(t *testing.T) {
 	dir := t.TempDir()
 	testkit.Check(t, func(r *rapid.T) {
 		w := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hostile), rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) })), 0, 4).Draw(r, "parts")
-		if err := arrives(t, dir, strings.Join(w, "")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrives(t, dir, strings.Join(w, "")))
 	})
 }

@@ -13,33 +13,23 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // TestCgroup: a group counts what is in it and in those below, and a quota shows as
 // throttled time apart.
 func TestCgroup(t *testing.T) {
 	at := newGroup(t, "hostlab-service-test")
-	g, err := groupAt(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(groupAt(at))(t)
 	cmd := exec.Command("sh", "-c", `echo $$ > "$0" && for d in $1; do echo $$ > $d/cgroup.procs; done; while :; do :; done`, filepath.Join(g.dirs[controllersHere()[0]], "cgroup.procs"), joinDirs(g))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	time.Sleep(200 * time.Millisecond)
-	s, err := Spec{Cgroup, at}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Spec{Cgroup, at}.Find(nil, nil))(t)
 	if s.PID != cmd.Process.Pid {
 		t.Errorf("its first process is %d, want %d", s.PID, cmd.Process.Pid)
 	}
-	m, err := s.NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(s.NewMeter())(t)
 	before, _ := proc.Read(cmd.Process.Pid)
 	time.Sleep(time.Second)
 	r, err := m.Read()
@@ -108,14 +98,9 @@ func TestGroupAnew(t *testing.T) {
 	at := newGroup(t, "hostlab-service-anew")
 	start := func() *exec.Cmd {
 		t.Helper()
-		g, err := groupAt(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := testkit.Must(groupAt(at))(t)
 		cmd := exec.Command("sh", "-c", `for d in $0; do echo $$ > $d/cgroup.procs; done; exec sleep 60`, joinDirs(g))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		for range 500 {
 			if len(g.processes()) > 0 {
@@ -127,14 +112,8 @@ func TestGroupAnew(t *testing.T) {
 		return nil
 	}
 	cmd := start()
-	s, err := Spec{Cgroup, at}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := s.NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Spec{Cgroup, at}.Find(nil, nil))(t)
+	m := testkit.Must(s.NewMeter())(t)
 	if _, err := m.Read(); err != nil || s.Ended() {
 		t.Errorf("in its group: %v", err)
 	}

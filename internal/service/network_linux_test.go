@@ -21,10 +21,7 @@ func TestTrips(t *testing.T) {
 		t.Errorf("this process listens on nothing, not on %d (known: %v)", port, known)
 	}
 	far := testkit.NewFar(t, "hostlab-trips", 5*time.Millisecond)
-	l, err := net.Listen("tcp4", far.Near+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp4", far.Near+":0"))(t)
 	defer l.Close()
 	begun, ended := make(chan bool, 2), make(chan bool, 2) // connections
 	go func() {
@@ -45,23 +42,15 @@ func TestTrips(t *testing.T) {
 		t.Errorf("this process listens on %d, not on %s", port, l.Addr())
 	}
 	var c net.Conn
-	if err := far.Do(func() error { c, err = net.Dial("tcp4", l.Addr().String()); return err }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, far.Do(func() error { c, err = net.Dial("tcp4", l.Addr().String()); return err }))
 	defer c.Close()
 	began, b := time.Now(), []byte("ping")
 	for range trips {
-		if _, err := c.Write(b); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(c, b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(c.Write(b))(t)
+		testkit.Must(io.ReadFull(c, b))(t)
 	}
 	waited := time.Since(began)
-	if err := n.Look(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, n.Look())
 	got := n.Trips()
 	t.Logf("%d trips in %v; the kernel says %+v", trips, waited, got)
 	if got.Count != trips || got.Connections != 1 || got.Local != 0 {
@@ -74,19 +63,13 @@ func TestTrips(t *testing.T) {
 	}
 	// One that is there at one look alone.
 	var brief net.Conn
-	if err := far.Do(func() error { brief, err = net.Dial("tcp4", l.Addr().String()); return err }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, far.Do(func() error { brief, err = net.Dial("tcp4", l.Addr().String()); return err }))
 	<-begun // the first
 	<-begun
-	if err := n.Look(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, n.Look())
 	brief.Close()
 	<-ended
-	if err := n.Look(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, n.Look())
 	if got := n.Trips(); got.Connections != 2 || got.Brief != 1 || got.Untold != 0 {
 		t.Errorf("%+v, want one of two connections to have been brief", got)
 	}

@@ -59,10 +59,7 @@ func runContainer(t *testing.T, id, group, script string) {
 			"--cgroup-manager=cgroupfs"}, args...)...)
 	}
 	run := crun("run", "--no-pivot", "--detach", "--bundle", bundle, id)
-	log, err := os.Create(filepath.Join(bundle, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := testkit.Must(os.Create(filepath.Join(bundle, "log")))(t)
 	defer log.Close()
 	run.Stdout, run.Stderr = log, log
 	if err := run.Run(); err != nil {
@@ -80,9 +77,7 @@ func link(t *testing.T, pod, namespace, container, id string) {
 		t.Cleanup(func() { _ = os.Remove(logs) })
 	}
 	at := fmt.Sprintf("%s/%s_%s_%s-%s.log", logs, pod, namespace, container, id)
-	if err := os.Symlink("/var/log/pods/nowhere", at); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink("/var/log/pods/nowhere", at))
 	t.Cleanup(func() { _ = os.Remove(at) })
 }
 
@@ -107,10 +102,7 @@ func TestPod(t *testing.T) {
 		"pod:hostlab-test/db-0": whole, "pod:hostlab-test/db-0/postgres": whole + "/" + id,
 		"container:" + id[:12]: whole + "/" + id, "container:" + id: whole + "/" + id,
 	} {
-		spec, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := testkit.Must(Parse(text))(t)
 		s, err := spec.Find(nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -126,9 +118,7 @@ func TestPod(t *testing.T) {
 		r := Reading{}
 		for end := testkit.End(t); (r.Throttled == nil || *r.Throttled == 0) &&
 			time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			if r, err = m.Read(); err != nil {
-				t.Fatal(err)
-			}
+			r = testkit.Must(m.Read())(t)
 		}
 		if q := s.Quota(); q == nil || q.CPUs != 0.2 || r.Throttled == nil || *r.Throttled <= 0 {
 			t.Errorf("%s: quota %+v, throttled %v", text, q, r.Throttled)

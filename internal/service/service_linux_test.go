@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 func TestParse(t *testing.T) {
@@ -70,10 +71,7 @@ func TestAutoTakesTheBusiest(t *testing.T) {
 
 func TestNotFound(t *testing.T) {
 	for _, text := range []string{"pid:4194304", "unit:no-such", "cgroup:/no/such", "cgroup:/", "no-such-program"} {
-		spec, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := testkit.Must(Parse(text))(t)
 		if s, err := spec.Find(nil, nil); err == nil {
 			t.Errorf("%s: found %+v", text, s)
 		}
@@ -85,17 +83,9 @@ func TestNotFound(t *testing.T) {
 func TestMeter(t *testing.T) {
 	const loops = `for i in 1 2 3 4 5 6 7 8; do timeout 0.25 sh -c 'while :; do :; done'; done`
 	cmd := exec.Command("sh", "-c", loops)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Spec{Process, fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := s.NewMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
+	s := testkit.Must(Spec{Process, fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil))(t)
+	m := testkit.Must(s.NewMeter())(t)
 	var last Reading
 	for {
 		time.Sleep(50 * time.Millisecond)
@@ -112,10 +102,7 @@ func TestMeter(t *testing.T) {
 		}
 	}
 	at := last
-	reaped, err := proc.Read(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reaped := testkit.Must(proc.Read(cmd.Process.Pid))(t)
 	want := (reaped.CPU + reaped.Reaped).Seconds()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

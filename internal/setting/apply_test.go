@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // bench is a machine with its journal open.
@@ -30,10 +32,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) open() {
 	b.Helper()
 	b.sys = b.m.system()
-	j, err := OpenJournal(b.sys, "/j")
-	if err != nil {
-		b.Fatal(err)
-	}
+	j := testkit.Must(OpenJournal(b.sys, "/j"))(b)
 	b.j = j
 }
 
@@ -45,10 +44,7 @@ func (b *bench) plan(want ...string) *Plan {
 		name, object, _ := strings.Cut(name, "@")
 		list = append(list, Assignment{name, object, v})
 	}
-	p, err := NewPlan(b.sys, list)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := testkit.Must(NewPlan(b.sys, list))(b)
 	return p
 }
 
@@ -59,20 +55,14 @@ func (b *bench) apply(owner string, keep bool, want ...string) ([]Outcome, error
 
 func (b *bench) must(owner string, want ...string) []Outcome {
 	b.Helper()
-	out, err := b.apply(owner, false, want...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	out := testkit.Must(b.apply(owner, false, want...))(b)
 	return out
 }
 
 // revert returns what became of the objects that were set, by setting.
 func (b *bench) revert(owner string, reach Reach) map[string]Result {
 	b.Helper()
-	out, err := Revert(context.Background(), b.sys, b.j, owner, reach)
-	if err != nil {
-		b.Fatal(err)
-	}
+	out := testkit.Must(Revert(context.Background(), b.sys, b.j, owner, reach))(b)
 	got := map[string]Result{}
 	for _, o := range out {
 		name := o.Setting
@@ -260,10 +250,7 @@ func TestPreview(t *testing.T) {
 			b.m.locked = false
 			b.open()
 			b.m.writes = nil
-			view, err := Look(b.sys, "/j")
-			if err != nil {
-				t.Fatal(err)
-			}
+			view := testkit.Must(Look(b.sys, "/j"))(t)
 			list := view.Preview(c.owner, c.reach)
 			if len(b.m.writes) > 0 {
 				t.Fatalf("wrote %q", b.m.writes)
@@ -370,10 +357,7 @@ func TestAskedForAndMovedByAnother(t *testing.T) {
 			p.Steps[i].To = "800000"
 		}
 	}
-	out, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(Apply(context.Background(), b.sys, b.j, "set", p, false))(t)
 	got := map[string]Result{}
 	for _, o := range out {
 		got[o.Setting+"@"+o.Name] = o.Result

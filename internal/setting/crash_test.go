@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // Every call of the process is its last one, once before and once after it took effect, by
@@ -15,9 +17,7 @@ import (
 func TestKillAtEveryCall(t *testing.T) {
 	t.Parallel()
 	m := newMachine(1)
-	if _, err := m.process(fate{}, work); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.process(fate{}, work))(t)
 	calls := m.calls
 	kills, cuts, again := 0, 0, 0
 	for call := 1; call <= calls; call++ {
@@ -66,9 +66,7 @@ func (m *kernel) values(profile string) map[string]string {
 func TestErrorAtEveryCall(t *testing.T) {
 	t.Parallel()
 	m := newMachine(1)
-	if _, err := m.process(fate{}, work); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.process(fate{}, work))(t)
 	calls, failed, left := m.calls, 0, 0
 	errnos := []error{syscall.EIO, syscall.ENOSPC, syscall.EPERM, syscall.EBUSY, syscall.EACCES, syscall.EINVAL,
 		syscall.EROFS}
@@ -99,9 +97,7 @@ func TestErrorAtEveryCall(t *testing.T) {
 func TestForeignAtEveryCall(t *testing.T) {
 	t.Parallel()
 	m := newMachine(1)
-	if _, err := m.process(fate{}, work); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.process(fate{}, work))(t)
 	calls, kept, raced, killedToo := m.calls, 0, 0, 0
 	others := []struct{ path, value string }{
 		{policyDir(0) + "scaling_governor", "schedutil"},
@@ -121,9 +117,7 @@ func TestForeignAtEveryCall(t *testing.T) {
 					// Just before our write, or between it and reading it back: what is
 					// read then is taken for what the kernel has made of our value.
 					changed, race = true, op+path == "write"+other.path || last == "write"+other.path
-					if err := m.store(other.path, other.value); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, m.store(other.path, other.value))
 				}
 				last = op + path
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // A journal that is cut anywhere but between two of its sets is never taken for one of a host on which nothing
@@ -26,13 +28,8 @@ func TestCutAnywhere(t *testing.T) {
 		"a set of each of three processes": three,
 		"rewritten": func(t *testing.T, m *machine) {
 			three(t, m)
-			j, err := OpenJournal(m.system(), "/j")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(j.rewrite(), j.Close()); err != nil {
-				t.Fatal(err)
-			}
+			j := testkit.Must(OpenJournal(m.system(), "/j"))(t)
+			testkit.OK(t, errors.Join(j.rewrite(), j.Close()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,10 +46,7 @@ func TestCutAnywhere(t *testing.T) {
 				history(t, m)
 				m.disk["/j/"+journalFile].data = slices.Clone(whole[:at])
 				sys := m.system()
-				j, err := OpenJournal(sys, "/j")
-				if err != nil {
-					t.Fatal(err)
-				}
+				j := testkit.Must(OpenJournal(sys, "/j"))(t)
 				if j.Problem() != nil {
 					count["lines known to be missing"]++
 					continue
@@ -65,10 +59,7 @@ func TestCutAnywhere(t *testing.T) {
 				for _, e := range j.Entries() {
 					kept[e.Object.Path] = true
 				}
-				out, err := Revert(context.Background(), sys, j, "", ReachOurs)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := testkit.Must(Revert(context.Background(), sys, j, "", ReachOurs))(t)
 				for _, o := range out {
 					if o.Result == Restored {
 						continue

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // A kill before a write began leaves nothing that is ours; what another program has set meanwhile stays, and is named.
@@ -44,9 +46,7 @@ func TestUnended(t *testing.T) {
 	if !betweenSets(t, m.disk["/j/"+journalFile].data) {
 		t.Error("its last line ends no set")
 	}
-	if err := m.store(swappinessFile, "77"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.store(swappinessFile, "77"))
 	if err := putBackAll(m); err != nil { // which leaves another program's
 		t.Fatal(err)
 	}
@@ -76,9 +76,7 @@ func TestUnended(t *testing.T) {
 	if err != nil || j.Trouble().Kind != Unended {
 		t.Fatal(err)
 	}
-	if err := errors.Join(j.rewrite(), j.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(j.rewrite(), j.Close()))
 	want("rewritten", true)
 	m.kernel, m.boot = m.reboot(), m.boot+1
 	want("forgotten by a reboot", false)

@@ -8,26 +8,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // recorded is a recorded machine in a tree that goes with the test.
 func recorded(t *testing.T, name string) *System {
 	t.Helper()
-	data, err := os.ReadFile("../host/testdata/" + name + ".txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return treeOf(t, hosttest.Tree(t, string(data)).Root)
+	data := testkit.Must(os.ReadFile("../host/testdata/" + name + ".txtar"))(t)
+	return treeOf(t, testkit.Unpack(t, host.ExtractArchive, string(data)))
 }
 
 // opened is an open directory, and treeOf the machine that it stands for.
 func opened(t *testing.T, dir string) *os.Root {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return root
 }
@@ -41,9 +36,7 @@ func treeOf(t *testing.T, dir string) *System {
 func hybrid(t *testing.T) *System {
 	t.Helper()
 	dir := t.TempDir()
-	if err := hosttest.MadeHybrid(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.MadeHybrid(dir))
 	return treeOf(t, dir)
 }
 
@@ -117,10 +110,7 @@ func TestRoundedFrequencies(t *testing.T) {
 		"100%": "", "max": "", "1.8GHz": "",
 		"1.5GHz": "no step here: the kernel rounds it to 1.2 GHz or 1.8 GHz",
 	} {
-		p, err := NewPlan(recorded(t, "intel-core-cst"), []Assignment{{"max_freq", "policy0", want}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(NewPlan(recorded(t, "intel-core-cst"), []Assignment{{"max_freq", "policy0", want}}))(t)
 		if got := slices.Concat(p.Steps, p.Same)[0].Note; got != note {
 			t.Errorf("%s: %q, want %q", want, got, note)
 		}

@@ -54,15 +54,9 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root, outside := t.TempDir(), t.TempDir()
 			plant(t, root)
-			if err := os.MkdirAll(filepath.Join(root, c.dirs), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file(outside), []byte("keep"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.plant(root, outside); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(filepath.Join(root, c.dirs), 0o755))
+			testkit.OK(t, os.WriteFile(file(outside), []byte("keep"), 0o600))
+			testkit.OK(t, c.plant(root, outside))
 			sys, dir := treeOf(t, root), filepath.Join(root, lib)
 			j, err := OpenJournal(sys, dir)
 			if err == nil {
@@ -97,17 +91,13 @@ func TestForeignJournal(t *testing.T) {
 	plant(t, root)
 	sys := treeOf(t, root)
 	set(t, sys, dir, "set", Assignment{"swappiness", "", "10"})
-	if err := os.Chown(filepath.Join(dir, journalFile), 12345, 12345); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(filepath.Join(dir, journalFile), 12345, 12345))
 	for _, err := range []error{second(OpenJournal(sys, dir)), second(pending(sys, dir))} {
 		if r, ok := errors.AsType[*trust.Refused](err); !ok || r.Why != "belongs to uid 12345" {
 			t.Errorf("%v", err)
 		}
 	}
-	if err := os.Chown(dir, 12345, 12345); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(dir, 12345, 12345))
 	if err := second(OpenJournal(sys, dir)); !errors.As(err, new(*trust.Refused)) {
 		t.Errorf("%v", err)
 	}
@@ -117,17 +107,12 @@ func second[T any](_ T, err error) error { return err }
 
 func set(t *testing.T, sys *System, dir, owner string, want ...Assignment) {
 	t.Helper()
-	j, err := OpenJournal(sys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := testkit.Must(OpenJournal(sys, dir))(t)
 	p, err := NewPlan(sys, want)
 	if err == nil {
 		_, err = Apply(context.Background(), sys, j, owner, p, false)
 	}
-	if err := errors.Join(err, j.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(err, j.Close()))
 }
 
 // tiny mounts a file system of 128 KiB, which is full but for what is reserved once fill is called.
@@ -135,9 +120,7 @@ func tiny(t *testing.T) (dir string, fill, free func()) {
 	t.Helper()
 	testkit.Root(t)
 	dir = t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=128k,mode=0755"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mount("none", dir, "tmpfs", 0, "size=128k,mode=0755"))
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	name := filepath.Join(dir, "filler")
 	return dir, func() {
@@ -189,10 +172,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 			fill()
 			back := func(owner string, fails bool) {
 				t.Helper()
-				j, err := OpenJournal(sys, dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				j := testkit.Must(OpenJournal(sys, dir))(t)
 				defer j.Close() //nolint:errcheck // nothing is held
 				out, err := Revert(context.Background(), sys, j, owner, ReachOurs)
 				if (err != nil) != fails || err != nil && !errors.Is(err, syscall.ENOSPC) {
@@ -233,14 +213,8 @@ func TestSetOnAFullDisk(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "filler"), 120<<10); err != nil { // one page is free
 		t.Fatal(err)
 	}
-	j, err := OpenJournal(sys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPlan(sys, []Assignment{{"swappiness", "", "10"}, {"governor", "", "performance"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := testkit.Must(OpenJournal(sys, dir))(t)
+	p := testkit.Must(NewPlan(sys, []Assignment{{"swappiness", "", "10"}, {"governor", "", "performance"}}))(t)
 	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}
@@ -253,30 +227,20 @@ func TestSetOnAFullDisk(t *testing.T) {
 // neither changed nor read, and gets no journal.
 func TestTreeIsHeld(t *testing.T) {
 	testkit.Root(t)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	root, other, moved := filepath.Join(dir, "root"), filepath.Join(dir, "other"), filepath.Join(dir, "moved")
 	plant(t, root)
 	plant(t, other)
 	was := tree(t, other)
 	sys, state := treeOf(t, root), filepath.Join(root, "var/lib/hostlab")
-	plan, err := NewPlan(sys, []Assignment{{"swappiness", "", "10"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Rename(root, moved), os.Symlink("other", root)); err != nil {
-		t.Fatal(err)
-	}
+	plan := testkit.Must(NewPlan(sys, []Assignment{{"swappiness", "", "10"}}))(t)
+	testkit.OK(t, errors.Join(os.Rename(root, moved), os.Symlink("other", root)))
 	j, err := OpenJournal(sys, state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = Apply(context.Background(), sys, j, "set", plan, false)
-	if err := errors.Join(err, j.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(err, j.Close()))
 	if diff := cmp.Diff(was, tree(t, other)); diff != "" {
 		t.Errorf("the tree behind the link changed:\n%s", diff)
 	}

@@ -8,22 +8,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // Below a root, no path and no link leads to files of the machine itself.
 func TestRootIsNotLeft(t *testing.T) {
 	dir := t.TempDir()
 	root, outside := filepath.Join(dir, "root"), filepath.Join(dir, "outside")
-	if err := os.MkdirAll(filepath.Join(root, "sys"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(outside, []byte("untouched"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(root, "sys"), 0o755))
+	testkit.OK(t, os.WriteFile(outside, []byte("untouched"), 0o644))
 	for name, to := range map[string]string{"absolute": outside, "relative": "../../outside"} {
-		if err := os.Symlink(to, filepath.Join(root, "sys", name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(to, filepath.Join(root, "sys", name)))
 	}
 	f := filesOf(opened(t, root))
 	for path, want := range map[string]error{"/sys/absolute": astray{"/sys/absolute"},
@@ -62,15 +58,11 @@ func TestLinkedObjects(t *testing.T) {
 			cpus + "cpufreq/policy0/scaling_available_governors": "performance 1\n",
 			cpus + "cpu0/cpuidle/state1/latency":                 "100\n"} {
 			file = filepath.Join(root, file)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 		}
 		link := filepath.Join(root, c.link)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700),
-			os.Symlink(filepath.Join(outside, "there"), link)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(link), 0o700),
+			os.Symlink(filepath.Join(outside, "there"), link)))
 		p, err := NewPlan(treeOf(t, root), []Assignment{{Name: c.set, Value: c.value}})
 		if err != nil || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Reason,
 			"/"+c.link+" is a link that leads out of the directory tree") {
@@ -100,9 +92,7 @@ func TestRecordedFile(t *testing.T) {
 		{"", "10", "10\n"},
 	} {
 		root := t.TempDir()
-		if err := os.WriteFile(filepath.Join(root, "v"), []byte(c.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(root, "v"), []byte(c.text), 0o644))
 		got := ""
 		err := filesOf(opened(t, root)).WriteFile("/v", []byte(c.value))
 		b, _ := os.ReadFile(filepath.Join(root, "v"))
@@ -121,14 +111,10 @@ func TestRecordedFile(t *testing.T) {
 // A shorter value leaves nothing of a longer one, in one write.
 func TestPlainFile(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "v"), []byte("performance\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(root, "v"), []byte("performance\n"), 0o644))
 	f := filesOf(opened(t, root))
 	for _, want := range []string{"power", "balance_performance", "1"} {
-		if err := f.WriteFile("/v", []byte(want)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.WriteFile("/v", []byte(want)))
 		if b, err := f.ReadFile("/v"); err != nil || Value(b) != want {
 			t.Errorf("%q, %v, want %s", b, err, want)
 		}
@@ -142,9 +128,7 @@ func TestPlainFile(t *testing.T) {
 // stops nobody.
 func TestPlantedFiles(t *testing.T) {
 	root, outside := t.TempDir(), filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(outside, []byte("keep"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(outside, []byte("keep"), 0o644))
 	for _, err := range []error{
 		os.Link(outside, filepath.Join(root, "hard")),
 		syscall.Mkfifo(filepath.Join(root, "fifo"), 0o666),

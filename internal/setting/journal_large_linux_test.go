@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // disks makes a machine of so many disks, each of which is an object.
@@ -29,10 +30,7 @@ func TestLargestSet(t *testing.T) {
 	try := func(n int) (*machine, error) {
 		m := disks(n)
 		sys := m.system()
-		j, err := OpenJournal(sys, "/j")
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := testkit.Must(OpenJournal(sys, "/j"))(t)
 		p, err := NewPlan(sys, want)
 		if err != nil || len(p.Steps) != n {
 			t.Fatal(len(p.Steps), err)
@@ -46,10 +44,7 @@ func TestLargestSet(t *testing.T) {
 		len(m.disk) > 0 {
 		t.Errorf("%v, %d writes, %d files", err, len(m.writes), len(m.disk))
 	}
-	m, err = try(10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m = testkit.Must(try(10_000))(t)
 	// Processes put back, and are killed near the end.
 	for disk := 13; disk > 10; disk-- {
 		last := fmt.Sprintf("/sys/block/sd%d/queue/nomerges", disk)
@@ -91,10 +86,7 @@ func TestLargestJournal(t *testing.T) {
 			From: "0", To: two})
 		list = append(list, &begin{Set: 1, Path: path, To: two}, &done{Path: path, Read: &two})
 	}
-	b, err := encodeLines(1, list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(encodeLines(1, list))(t)
 	if len(b) < maxJournal*9/10 || len(b) > maxJournal {
 		t.Fatalf("%d bytes", len(b))
 	}
@@ -108,9 +100,7 @@ func TestLargestJournal(t *testing.T) {
 		t.Errorf("it took %.1f s of CPU time", took)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, journalFile), append(b, make([]byte, maxJournal)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, journalFile), append(b, make([]byte, maxJournal)...), 0o600))
 	sys.Disk = Local(nil).Disk
 	if _, err := pending(sys, dir); err == nil || !strings.Contains(err.Error(), "larger than 7 MiB") {
 		t.Errorf("%v", err)

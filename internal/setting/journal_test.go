@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/lockfile"
+	"hostlab/internal/testkit"
 )
 
 // leave sets swappiness and thp on a machine, or what is wanted, and leaves them so.
@@ -20,7 +21,7 @@ func leave(t *testing.T, m *machine, want ...Assignment) []byte {
 	if want == nil {
 		want = []Assignment{{"swappiness", "", "10"}, {"thp", "", "never"}}
 	}
-	_, err := m.process(fate{}, func(sys *System) error {
+	testkit.Must(m.process(fate{}, func(sys *System) error {
 		j, err := OpenJournal(sys, "/j")
 		if err != nil {
 			return err
@@ -31,10 +32,7 @@ func leave(t *testing.T, m *machine, want ...Assignment) []byte {
 		}
 		_, err = Apply(context.Background(), sys, j, "set", p, false)
 		return errors.Join(err, j.Close())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return m.disk["/j/"+journalFile].data
 }
 
@@ -43,10 +41,7 @@ func leave(t *testing.T, m *machine, want ...Assignment) []byte {
 func TestProblem(t *testing.T) {
 	line := func(b []byte, n int) []byte { return bytes.SplitAfter(b, []byte("\n"))[n] }
 	encode := func(n int, e event) []byte {
-		b, err := encodeLine(n, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(encodeLine(n, e))(t)
 		return b
 	}
 	with := func(h *head) func([]byte) []byte {
@@ -95,10 +90,7 @@ func TestProblem(t *testing.T) {
 			m.disk["/j/"+journalFile].data = c.damage(bytes.Clone(data))
 			sys := m.system()
 			m.writes = nil
-			j, err := OpenJournal(sys, "/j")
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := testkit.Must(OpenJournal(sys, "/j"))(t)
 			p := j.Problem()
 			if (p == nil) != (c.want == none) || p != nil && (p.Kind != c.want || strings.Contains(p.Error(), "\n")) {
 				t.Fatalf("problem %v, want kind %v", p, c.want)
@@ -118,9 +110,7 @@ func TestProblem(t *testing.T) {
 					t.Fatalf("kept as %q: %v", kept, err)
 				}
 			}
-			if _, err := Revert(context.Background(), sys, j, "", ReachOurs); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(Revert(context.Background(), sys, j, "", ReachOurs))(t)
 			if same := cmp.Equal(was, m.values()); same != c.back {
 				t.Errorf("put back: %v, want %v", same, c.back)
 			}
@@ -137,10 +127,7 @@ func TestForget(t *testing.T) {
 	m := newMachine(1)
 	leave(t, m)
 	sys := m.system()
-	j, err := OpenJournal(sys, "/j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := testkit.Must(OpenJournal(sys, "/j"))(t)
 	if n := len(j.Entries()); n != 3 /* with what thp disturbs */ {
 		t.Fatalf("%d entries", n)
 	}
@@ -167,12 +154,8 @@ func TestBusy(t *testing.T) {
 	if !ok || busy.PID != os.Getpid() || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%v", err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if j, err = OpenJournal(sys, dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, j.Close())
+	j = testkit.Must(OpenJournal(sys, dir))(t)
 	_ = j.Close()
 }
 
@@ -180,9 +163,7 @@ func TestBusy(t *testing.T) {
 // test of power cuts can fail.
 func TestPowerCutNeedsSync(t *testing.T) {
 	whole := newMachine(1)
-	if _, err := whole.process(fate{}, work); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(whole.process(fate{}, work))(t)
 	for call := 1; call <= whole.calls; call++ {
 		m := newMachine(uint64(call))
 		_, _ = m.process(fate{call: call, after: true, cut: true}, func(sys *System) error {
@@ -260,10 +241,7 @@ func TestIntentAfterAReboot(t *testing.T) {
 	if err != nil || len(v) != 2 || v[0].Result != Forgotten {
 		t.Errorf("verify: %v, %v", v, err)
 	}
-	j, err := OpenJournal(sys, "/j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := testkit.Must(OpenJournal(sys, "/j"))(t)
 	out, err := Revert(context.Background(), sys, j, "", ReachOurs)
 	if err != nil || len(out) != 3 {
 		t.Fatalf("%v, %v", out, err)
@@ -304,19 +282,14 @@ func TestLeave(t *testing.T) {
 	b.m.files[dmaLatency] = "\x46\x00\x00\x00"
 	b.must("set", "cpu_dma_latency=70us", "swappiness=10")
 	hold := b.j.Leave()
-	other, err := OpenJournal(b.sys, "/j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(OpenJournal(b.sys, "/j"))(t)
 	if err := b.j.Close(); err != nil { // it has given up its lock, and must not take another's away
 		t.Fatal(err)
 	}
 	if _, err := OpenJournal(b.sys, "/j"); !errors.As(err, new(*lockfile.Busy)) {
 		t.Fatalf("the lock of the other is gone: %v", err)
 	}
-	if _, err := Revert(context.Background(), b.sys, other, "", ReachOurs); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(Revert(context.Background(), b.sys, other, "", ReachOurs))(t)
 	b.value(swappinessFile, "60")
 	if b.m.held != 1 {
 		t.Fatalf("%d requests are held, want 1", b.m.held)
@@ -348,8 +321,6 @@ func TestJournalStaysSmall(t *testing.T) {
 	if n := len(b.m.disk["/j/"+journalFile].data); largest < 4<<20 || n > 1<<20 {
 		t.Errorf("%d bytes after %d", n, largest)
 	}
-	if _, err := Revert(context.Background(), b.sys, b.j, "", ReachOurs); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(Revert(context.Background(), b.sys, b.j, "", ReachOurs))(t)
 	b.value(swappinessFile, "60")
 }

@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // TestAMachineWithoutSettings: where there can be none, one reason stands for all.
 func TestAMachineWithoutSettings(t *testing.T) {
 	sys := recorded(t, "intel-core-cst")
-	if _, err := must(t, "governor").Read(sys); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(must(t, "governor").Read(sys))(t)
 	sys.Missing = errors.New("none on this system")
 	for _, s := range All() {
 		if _, err := s.Read(sys); !errors.Is(err, sys.Missing) {
@@ -42,10 +41,8 @@ func TestNamesAreNoPatterns(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"*", "sda"} {
 		file := filepath.Join(root, "sys/block", name, "queue/scheduler")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
-			os.WriteFile(file, []byte("[none] mq-deadline\n"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
+			os.WriteFile(file, []byte("[none] mq-deadline\n"), 0o600)))
 	}
 	p, err := NewPlan(treeOf(t, root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
 	if err != nil || len(p.Steps) != 2 || p.Steps[0].Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Name != "*" {
@@ -70,7 +67,7 @@ func TestSettable(t *testing.T) {
 		{"io_scheduler", scheduler + "[none] mq-deadline\n", ""},
 		{"swappiness", "-- proc/sys/vm/swappiness --\n60\n", ""},
 	} {
-		states, err := must(t, c.name).Read(treeOf(t, hosttest.Tree(t, c.archive).Root))
+		states, err := must(t, c.name).Read(treeOf(t, testkit.Unpack(t, host.ExtractArchive, c.archive)))
 		if err != nil || len(states) != 1 {
 			t.Fatalf("%s: %+v, %v", c.name, states, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // What cannot be together is refused before anything is written, also against what is in force.
@@ -127,10 +129,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("what is asked for is not beside it: %+v", p)
 	}
 	moved := func() (list []string) {
-		out, err := verify(b.sys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(verify(b.sys))(t)
 		for _, o := range out {
 			if o.Result == Moved {
 				list = append(list, o.Setting+" "+o.From+" "+o.Read+" "+string(o.Result)+" "+o.Reason)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 const (
@@ -194,9 +196,7 @@ func powerWork(sys *System) error {
 func TestPowerKillAtEveryCall(t *testing.T) {
 	t.Parallel()
 	r := newPowerStore(newMachine(1))
-	if _, err := r.process(fate{}, powerWork); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.process(fate{}, powerWork))(t)
 	if diff := cmp.Diff(newPowerStore(nil).state(), r.state()); diff != "" {
 		t.Fatalf("without a kill:\n%s", diff)
 	}
@@ -303,18 +303,14 @@ func (f *inode) bytes() []byte {
 // A scheme that somebody else activates is left as it is, and nothing is written to it.
 func TestPowerForeignScheme(t *testing.T) {
 	r := newPowerStore(newMachine(1))
-	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "0"})); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "0"})))(t)
 	r.inForce, r.acts = high, high
 	was := r.state()
 	if _, err := r.process(fate{}, powerSet(Assignment{"PERFEPP", "", "1"})); err == nil ||
 		!strings.Contains(err.Error(), "revert' as the user who set it") {
 		t.Errorf("with an old copy: %v", err)
 	}
-	if _, err := r.process(fate{}, putBack); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.process(fate{}, putBack))(t)
 	maps.DeleteFunc(was, func(key, _ string) bool { return strings.HasPrefix(key, hostlabScheme) })
 	if diff := cmp.Diff(was, r.state()); diff != "" {
 		t.Errorf("the copy is to go, and nothing else:\n%s", diff)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // work is what a process does: it sets, an experiment sets other objects and puts back, it sets again, and
@@ -107,9 +109,7 @@ func (m *machine) process(at fate, f func(*System) error) (died bool, err error)
 func TestWorkPutsBack(t *testing.T) {
 	m := newMachine(1)
 	was := m.values()
-	if _, err := m.process(fate{}, work); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.process(fate{}, work))(t)
 	if diff := cmp.Diff(was, m.values()); diff != "" {
 		t.Error(diff)
 	}

@@ -122,12 +122,9 @@ func TestHostileNamesAreRefused(t *testing.T) {
 // A profile for TuneD keeps what is active, and lowers no limit; without the names of disks it spares those that may
 // rotate.
 func TestTunedBuildsOnWhatIsThere(t *testing.T) {
-	p, err := Make("tuned", Head{Title: "t", Base: []string{"postgresql", "my-own"}},
+	p := testkit.Must(Make("tuned", Head{Title: "t", Base: []string{"postgresql", "my-own"}},
 		[]setting.Assignment{asked("max_map_count", "", "1048576"), asked("sem", "", "1 2 3 4"),
-			asked("swappiness", "", "10"), asked("io_scheduler", "", "none")})
-	if err != nil {
-		t.Fatal(err)
-	}
+			asked("swappiness", "", "10"), asked("io_scheduler", "", "none")}))(t)
 	for _, want := range []string{"\ninclude=postgresql,my-own\n", "\nvm.max_map_count=>1048576\n",
 		"\nkernel.sem=1 2 3 4\n", "\nvm.swappiness=10\n",
 		"\n[disk]\ndevices=nvme*,vd*,xvd*,mmcblk*\n"} {
@@ -144,11 +141,8 @@ func TestTunedBuildsOnWhatIsThere(t *testing.T) {
 }
 
 func TestRulesSpareDisksThatRotate(t *testing.T) {
-	p, err := Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("io_scheduler", "", "none"),
-		asked("nomerges", "sda", "2")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("io_scheduler", "", "none"),
+		asked("nomerges", "sda", "2")}))(t)
 	var rules []string
 	for line := range strings.Lines(p.Files[0].Text) {
 		if strings.Contains(line, `queue/scheduler}="none"`) && !strings.Contains(line, `queue/rotational}=="0"`) &&

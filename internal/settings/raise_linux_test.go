@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 // The unit's commands raise what is lower, and leave what is higher, also of numbers that a shell cannot compute with.
@@ -27,9 +28,7 @@ func TestTheUnitOnlyRaises(t *testing.T) {
 			_, line, _ := strings.Cut(p.Files[0].Text, "ExecStart=")
 			line, _, _ = strings.Cut(line, "\n")
 			file := filepath.Join(t.TempDir(), "sem")
-			if err := os.WriteFile(file, []byte(c.has+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(file, []byte(c.has+"\n"), 0o600))
 			// systemd makes one $ of two and splits at blanks outside of quotes, as a shell does.
 			line = strings.ReplaceAll(strings.ReplaceAll(line, "$$", "$"), "/proc/sys/kernel/sem", file)
 			if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
@@ -46,10 +45,7 @@ func TestTheUnitOnlyRaises(t *testing.T) {
 
 // A host without one of the files gets the lines below all the same, and no file of that name.
 func TestTheUnitGoesOnWithoutAFile(t *testing.T) {
-	p, err := Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("sem", "", "250 32000 100 128")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Make("systemd", Head{Title: "t"}, []setting.Assignment{asked("sem", "", "250 32000 100 128")}))(t)
 	_, line, _ := strings.Cut(p.Files[0].Text, "ExecStart=")
 	line, _, _ = strings.Cut(line, "\n")
 	file := filepath.Join(t.TempDir(), "sem")

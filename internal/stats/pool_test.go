@@ -12,10 +12,7 @@ import (
 
 // testdata/pool.py wrote what statsmodels makes of the same effects.
 func TestPoolGolden(t *testing.T) {
-	text, err := os.ReadFile("testdata/pool.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("testdata/pool.json"))(t)
 	var cases []struct {
 		Effects, Variances           []float64
 		Tau2, Mean, Low, High, Q, I2 float64
@@ -24,10 +21,7 @@ func TestPoolGolden(t *testing.T) {
 		t.Fatalf("%d cases: %v", len(cases), err)
 	}
 	for i, c := range cases {
-		p, err := Pool(c.Effects, c.Variances, 0.05)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Pool(c.Effects, c.Variances, 0.05))(t)
 		for name, pair := range map[string][2]float64{"tau2": {p.Tau * p.Tau, c.Tau2}, "mean": {p.Mean, c.Mean}, "low": {p.Low, c.Low}, "high": {p.High, c.High},
 			"Q": {p.Q, c.Q}, "I2": {p.Share, max(0, c.I2)}} {
 			if math.Abs(pair[0]-pair[1]) > 1e-6*max(1, math.Abs(pair[1])) {
@@ -53,10 +47,7 @@ func TestPoolCoverage(t *testing.T) {
 					variances[i] = sd * sd
 					effects[i] = truth + tau*rng.NormFloat64() + sd*rng.NormFloat64()
 				}
-				p, err := Pool(effects, variances, 0.05)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := testkit.Must(Pool(effects, variances, 0.05))(t)
 				if p.Low <= truth && truth <= p.High {
 					mean += 1 / float64(trials)
 				}

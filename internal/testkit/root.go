@@ -106,3 +106,26 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	}
 	rapid.Check(t, property)
 }
+
+// fataller is a test, a benchmark or a property of rapid.
+type fataller interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// OK ends a test for an error.
+func OK(t fataller, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Must is a call's value for a test that ends for its error: text := testkit.Must(os.ReadFile(name))(t).
+func Must[T any](v T, err error) func(fataller) T {
+	return func(t fataller) T {
+		t.Helper()
+		OK(t, err)
+		return v
+	}
+}

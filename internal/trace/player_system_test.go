@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // TestMain plays the service where it is asked to: the test's own program, so that nothing is built.
@@ -130,24 +132,14 @@ type player struct {
 
 func play(t *testing.T, what string, environ ...string) *player {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	p := &player{Cmd: exec.Command(exe)}
 	p.Env = append(append(os.Environ(), "TRACE_PLAYS="+what), environ...)
 	p.Stderr = os.Stderr
-	if p.in, err = p.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.in = testkit.Must(p.StdinPipe())(t)
+	out := testkit.Must(p.StdoutPipe())(t)
 	p.out = bufio.NewReader(out)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Start())
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
 		_ = p.Wait()
@@ -163,10 +155,7 @@ func (p *player) target() Target {
 func (p *player) schedstat(t *testing.T) (run, queue float64) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/task", p.Process.Pid)
-	tasks, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := testkit.Must(os.ReadDir(dir))(t)
 	for _, task := range tasks {
 		b, err := os.ReadFile(dir + "/" + task.Name() + "/schedstat")
 		var r, q, n float64

@@ -55,16 +55,13 @@ func TestRunTimeAndBursts(t *testing.T) {
 		p := play(t, "burn", "TRACE_ROUNDS=60")
 		var run0, queue0, run1, queue1 float64
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always,
+		r := testkit.Must(Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always,
 			Progress: func(time.Duration) {
 				if windows++; windows == 1 {
 					run0, queue0 = p.schedstat(t)
 					_, _ = p.in.Write([]byte("\n"))
 				}
-			}})
-		if err != nil {
-			t.Fatal(err)
-		}
+			}}))(t)
 		run1, queue1 = p.schedstat(t)
 		run, queue := r.Run.Value*r.Seen, r.Queue.Value*r.Seen
 		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v",
@@ -194,9 +191,7 @@ func TestChildrenBelong(t *testing.T) {
 	testkit.Root(t)
 	sh := exec.Command("sh", "-c", `(while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.01; done) & wait`)
 	sh.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	if err := sh.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, sh.Start())
 	t.Cleanup(func() { _ = unix.Kill(-sh.Process.Pid, unix.SIGKILL); _ = sh.Wait() })
 	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second,
 		Budget: always})
@@ -214,9 +209,7 @@ func TestCgroup(t *testing.T) {
 		}
 		t.Run(root, func(t *testing.T) {
 			dir := fmt.Sprintf("%s/hostlab-test-%d", root, os.Getpid())
-			if err := os.MkdirAll(dir+"/below", 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(dir+"/below", 0o755))
 			p := play(t, "burn", "TRACE_ROUNDS=1000")
 			t.Cleanup(func() {
 				_ = p.Process.Kill()
@@ -224,9 +217,7 @@ func TestCgroup(t *testing.T) {
 				_ = os.Remove(dir + "/below")
 				_ = os.Remove(dir)
 			})
-			if err := os.WriteFile(dir+"/below/cgroup.procs", []byte(strconv.Itoa(p.Process.Pid)), 0); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(dir+"/below/cgroup.procs", []byte(strconv.Itoa(p.Process.Pid)), 0))
 			_, _ = p.in.Write([]byte("\n"))
 			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second,
 				Budget: always})

@@ -15,16 +15,12 @@ func TestExists(t *testing.T) {
 		t.Error("this process is said to have ended")
 	}
 	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if !exists(pid) {
 		t.Error("one that runs is said to have ended")
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Kill())
 	for end := testkit.End(t); exists(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("one that waits to be reaped is said to live")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 // acl builds an access list of entries: tag, rights, ID.
@@ -42,20 +44,13 @@ func TestAccessLists(t *testing.T) {
 			[3]uint32{0x20, 7, none}), "may be written to by everyone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 			below := filepath.Join(dir, "shared", "below")
-			if err := os.MkdirAll(below, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(below, 0o755))
 			file := filepath.Join(below, "file")
 			write(t, file, "")
 			for _, path := range []string{filepath.Dir(below), file} {
-				if err := unix.Setxattr(path, access, c.list, 0); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, unix.Setxattr(path, access, c.list, 0))
 			}
 			f, err := os.Open(file)
 			if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"hostlab/internal/testkit"
 )
 
 func TestReader(t *testing.T) {
@@ -33,9 +35,7 @@ func TestReader(t *testing.T) {
 func TestReadFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	want := bytes.Repeat([]byte("line\n"), 1000)
-	if err := os.WriteFile(name, want, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, want, 0o600))
 	if got, err := ReadFile(name, 5000); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -46,9 +46,7 @@ func TestReadFile(t *testing.T) {
 		(err != nil || len(got) == 0) { // which tells no size
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if err := os.Truncate(name, 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Truncate(name, 1<<40))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := ReadFile(name, 16<<20)

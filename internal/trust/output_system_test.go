@@ -56,9 +56,7 @@ func TestOutput(t *testing.T) {
 	_, err = o.Open()
 	refused(t, err, "fifo is a FIFO that no program reads")
 	for _, name := range []string{"swapped", "theirs", "null"} {
-		if err := unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))
 		reader, err := os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -66,17 +64,12 @@ func TestOutput(t *testing.T) {
 		_, err = o.Open()
 		refused(t, err, "was replaced while it was opened")
 		reader.Close()
-		if err := unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))
 	}
 	if b, err := os.ReadFile(at("victim")); err != nil || string(b) != "keep" {
 		t.Errorf("%q, %v", b, err)
 	}
-	reader, err := os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := testkit.Must(os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 	defer reader.Close()
 	for name, from := range map[string]io.Reader{
 		at("fifo"): reader, at("to fifo"): reader, at("null"): nil, "/dev/null": nil,

@@ -53,9 +53,7 @@ func TestFileOfTheCaller(t *testing.T) {
 		}
 	}
 	check("in a directory that another user could replace", "12345", true)
-	if err := os.Chown(filepath.Dir(dir), caller, -1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(filepath.Dir(dir), caller, -1))
 	check("in directories of the caller", "12345", false)
 
 	// What is checked is what is read, by whatever name it goes afterwards.
@@ -67,9 +65,7 @@ func TestFileOfTheCaller(t *testing.T) {
 		t.Fatal(foreign, err)
 	}
 	defer f.Close()
-	if err := errors.Join(os.Rename(name, name+".old"), os.WriteFile(name, []byte("swapped"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Rename(name, name+".old"), os.WriteFile(name, []byte("swapped"), 0o600)))
 	if b, err := io.ReadAll(f); err != nil || string(b) != "checked" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -80,21 +76,14 @@ func TestFileOfTheCaller(t *testing.T) {
 func TestSecretOfAnotherUser(t *testing.T) {
 	testkit.Root(t)
 	path := filepath.Join(t.TempDir(), "pgpass")
-	if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chown(path, 54321, 54321)); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chown(path, 54321, 54321)))
+	f := testkit.Must(os.Open(path))(t)
 	defer f.Close()
 	t.Setenv("SUDO_UID", "")
 	if _, ok := errors.AsType[*Refused](Secret(f)); !ok {
 		t.Error("root takes a secret of another user")
 	}
-	if err := f.Chown(0, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.Chown(0, 0))
 	if err := Secret(f); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func refused(t *testing.T, err error, want string) {
@@ -33,10 +35,7 @@ func TestOpenFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	defer root.Close()
 	for name, want := range map[string]string{"link": "symbolic link", "dangling": "symbolic link", "hard": "2 names",
 		"fifo": "FIFO", ".": "directory"} {
@@ -49,10 +48,7 @@ func TestOpenFile(t *testing.T) {
 	if _, err := os.Lstat(outside + "-none"); err == nil {
 		t.Error("the target of a dangling link was made")
 	}
-	f, err := OpenFile(root, "plain", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(OpenFile(root, "plain", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600))(t)
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() != 0 {
 		t.Errorf("size %d after truncation, %v", info.Size(), err)
@@ -65,32 +61,22 @@ func TestParents(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := filepath.Join(real, "a", "b")
-	if err := os.MkdirAll(made, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(made, 0o755))
 	if got, err := Parents(made); err != nil || got != made {
 		t.Errorf("%q, %v", got, err)
 	}
 	link := filepath.Join(real, "link")
-	if err := os.Symlink("a", link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink("a", link))
 	if got, err := Parents(filepath.Join(link, "b")); err != nil || got != made {
 		t.Errorf("by a link: %q, %v", got, err)
 	}
-	if err := os.Symlink("loop", filepath.Join(real, "loop")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink("loop", filepath.Join(real, "loop")))
 	_, err = Parents(filepath.Join(real, "loop"))
 	refused(t, err, "too many links")
-	if err := os.Chmod(filepath.Join(real, "a"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(real, "a"), 0o777))
 	_, err = Parents(made)
 	refused(t, err, "written to by everyone")
-	if err := os.Chmod(filepath.Join(real, "a"), os.ModeSticky|0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(real, "a"), os.ModeSticky|0o777))
 	if _, err := Parents(made); err != nil {
 		t.Errorf("below a sticky directory: %v", err)
 	}
@@ -106,9 +92,7 @@ func TestSecret(t *testing.T) {
 	write(t, path, "s3cr3t")
 	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true},
 		0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(path, mode))
 		f, err := OpenRegular(path)
 		if err != nil {
 			t.Fatal(err)
@@ -124,29 +108,20 @@ func TestSecret(t *testing.T) {
 		f.Close()
 	}
 	link := path + "-link"
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(path, link))
 	_, err := OpenRegular(link)
 	refused(t, err, "symbolic link")
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestOpenDir(t *testing.T) {
-	real, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	made := filepath.Join(real, "a", "b")
-	if err := os.MkdirAll(made, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(made, 0o755))
 	write(t, filepath.Join(made, "file"), "here")
 	root, err := OpenDir(made)
 	if err != nil {
@@ -157,9 +132,7 @@ func TestOpenDir(t *testing.T) {
 		t.Errorf("%q in %s, %v", b, root.Name(), err)
 	}
 	for link, to := range map[string]string{"absolute": made, "relative": "a", "magic": "/proc/self/cwd"} {
-		if err := os.Symlink(to, filepath.Join(real, link)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(to, filepath.Join(real, link)))
 		_, err := OpenDir(filepath.Join(real, link))
 		refused(t, err, "symbolic link")
 		_, err = OpenDir(filepath.Join(real, link, "b"))
@@ -174,28 +147,18 @@ func TestOpenDir(t *testing.T) {
 
 func TestBelow(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755))
 	for name, to := range map[string]string{"inside": "a", "outside": t.TempDir(), "a/up": ".."} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(to, filepath.Join(dir, name)))
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	defer root.Close()
 	for _, name := range []string{"inside", "inside/b", "outside", "a/up/a"} {
 		_, err := Below(root, name)
 		refused(t, err, "symbolic link")
 	}
 	for _, name := range []string{".", "a", "a/b"} {
-		got, err := Below(root, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(Below(root, name))(t)
 		if err := got.Mkdir("made", 0o755); err != nil {
 			t.Error(err)
 		}
@@ -209,23 +172,14 @@ func TestBelow(t *testing.T) {
 // Links of ours lead to what is written, also where that is still to be made; another
 // user's do not, neither as the name nor on the way.
 func TestPlace(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "to"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
+	testkit.OK(t, os.Mkdir(filepath.Join(dir, "to"), 0o755))
 	for name, to := range map[string]string{"made": "to/new", "way": "to", "chain": filepath.Join(dir, "way", "x"),
 		"planted": "to/victim", "detour": "to"} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(to, filepath.Join(dir, name)))
 	}
 	for _, name := range []string{"planted", "detour"} {
-		if err := os.Lchown(filepath.Join(dir, name), 12345, 12345); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Lchown(filepath.Join(dir, name), 12345, 12345))
 	}
 	for name, want := range map[string]string{"plain": "plain", "made": "to/new", "way/y": "to/y", "chain": "to/x"} {
 		root, base, err := Place(filepath.Join(dir, name))
@@ -233,10 +187,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		f, err := root.Create(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(root.Create(base))(t)
 		f.Close()
 		root.Close()
 		if info, err := os.Lstat(filepath.Join(dir, want)); err != nil || !info.Mode().IsRegular() {

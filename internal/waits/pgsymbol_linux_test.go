@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"hostlab/internal/testkit"
 )
 
 // A program that is no PostgreSQL of this architecture is refused by one clear clause, and none fills the memory.
@@ -37,13 +39,9 @@ func TestProgramsWithoutTheSymbol(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "postgres")
-			if err := os.WriteFile(path, c.content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(path, c.content, 0o600))
 			if c.size > 0 {
-				if err := os.Truncate(path, c.size); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.Truncate(path, c.size))
 			}
 			f, err := os.Open(path)
 			if err != nil {

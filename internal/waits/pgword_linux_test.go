@@ -21,22 +21,14 @@ import (
 
 // TestLooks: what one look at all processes of a server sees of sessions that are idle, in a transaction, waiting in one, and at work.
 func TestLooks(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	do := func(statement string) (pid int) {
 		t.Helper()
-		c, err := s.Connect(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(s.Connect(ctx))(t)
+		testkit.OK(t, c.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid))
 		go func() { _, _ = c.Exec(ctx, statement) }()
 		t.Cleanup(func() { runtime.KeepAlive(c) }) // the collector would close it
 		return pid
@@ -53,19 +45,11 @@ func TestLooks(t *testing.T) {
 		x.PID = do(statement)
 		want[x.PID] = x
 	}
-	w, err := OpenWords(s.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(OpenWords(s.PID()))(t)
 	defer w.Close()
-	pids, err := w.Children()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pids := testkit.Must(w.Children())(t)
 	w.Follow(pids)
-	if err := w.FindTransactions(pids, s.Programs.Major); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.FindTransactions(pids, s.Programs.Major))
 	g, right := w.Group(pids), map[int]int{}
 	for end := testkit.End(t); len(right) < len(want) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		for _, x := range w.Look(g, func(int) bool { return true }) {
@@ -92,9 +76,7 @@ func TestLooks(t *testing.T) {
 	if err := w.FindTransactions(nil, 15); err == nil {
 		t.Error("it finds transactions of nobody")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Close())
 	if seen := w.Look(g, func(int) bool { return true }); len(seen) > 0 {
 		t.Errorf("of a server that has ended: %v", seen)
 	}
@@ -109,10 +91,7 @@ func TestMemoryOfOthers(t *testing.T) {
 		return
 	}
 	program := filepath.Join(testkit.EvesDir(t), "test")
-	own, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(os.ReadFile("/proc/self/exe"))(t)
 	if err := os.WriteFile(program, own, 0o755); err != nil { //nolint:gosec // she runs it
 		t.Fatal(err)
 	}

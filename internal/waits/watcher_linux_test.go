@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/testkit"
 )
 
 const role = "HOSTLAB_WAITS_TEST"
@@ -77,10 +79,7 @@ func ask(r, file string) {
 // slow answers each byte after a while.
 func slow(t *testing.T, file string) {
 	t.Helper()
-	l, err := net.Listen("unix", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("unix", file))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -107,14 +106,9 @@ func slow(t *testing.T, file string) {
 // TestKinds: each kind of wait is the main part of a process that does nothing else, on the file that it names.
 func TestKinds(t *testing.T) {
 	dir := t.TempDir()
-	held, err := os.Create(filepath.Join(dir, "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.Must(os.Create(filepath.Join(dir, "lock")))(t)
 	defer held.Close()
-	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
 	server := filepath.Join(dir, "server")
 	slow(t, server)
 	for r, want := range map[string]Wait{
@@ -152,16 +146,9 @@ func start(t *testing.T, r, file string) (pid int) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", file)
 	cmd.Env = append(os.Environ(), role+"="+r, "GOMAXPROCS=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(bufio.NewReader(out).ReadString('\n'))(t)
 	return cmd.Process.Pid
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/document"
+	"hostlab/internal/testkit"
 	"hostlab/internal/watch"
 )
 
@@ -51,15 +52,10 @@ func TestAnalyzeMadeDays(t *testing.T) {
 		{"one CPU", with(func(d *Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "only one CPU"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := watch.ReadRecord(bytes.NewReader(c.day.Write(7)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(watch.ReadRecord(bytes.NewReader(c.day.Write(7))))(t)
 			a := watch.Analyze(r, watch.DefaultQuestion())
 			var text bytes.Buffer
-			if err := document.WriteText(&text, a.Document(), document.TextOptions{Width: 80, Color: false}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, document.WriteText(&text, a.Document(), document.TextOptions{Width: 80, Color: false}))
 			t.Log("\n" + text.String())
 			if a.Verdict != c.verdict {
 				t.Errorf("verdict %s, expected %s", a.Verdict, c.verdict)
@@ -98,14 +94,9 @@ func TestPicturesOfARecord(t *testing.T) {
 		{Day{CPUs: 1, Interval: time.Second, Night: 8 * time.Second, Load: 12 * time.Second, Busy: 0.5, Bare: true}, 1, "In the whole record"},
 		{Day{CPUs: 100, Interval: 5 * time.Second, Night: time.Hour, Load: time.Hour, Busy: 0.3}, 2, "The first 64 of 100 CPUs are drawn"},
 	} {
-		r, err := watch.ReadRecord(bytes.NewReader(c.day.Write(7)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(watch.ReadRecord(bytes.NewReader(c.day.Write(7))))(t)
 		var page bytes.Buffer
-		if err := document.WriteHTML(&page, watch.Analyze(r, watch.DefaultQuestion()).Document()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteHTML(&page, watch.Analyze(r, watch.DefaultQuestion()).Document()))
 		text := page.String()
 		if n := strings.Count(text, "<svg "); n != c.pictures || !strings.Contains(text, c.says) || strings.Contains(text, `="NaN`) {
 			t.Errorf("%d CPUs: %d pictures; %t", c.day.CPUs, n, strings.Contains(text, c.says))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/watch"
 )
 
@@ -17,10 +18,7 @@ func TestHostileNamesInJSON(t *testing.T) {
 	const hostile = "C1\u009b31m\u202e"
 	info := watch.Info{Hostname: hostile, States: map[int][]watch.IdleState{0: {{Name: hostile}}}}
 	s := watch.Sample{Seconds: 1, CPUs: []watch.CPU{{Effective: math.NaN(), States: []float64{0.5}}}, Disks: []watch.Disk{{Name: hostile, PerFlush: math.Inf(1)}}}
-	object, err := result.JSON(s.Object(info))
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := testkit.Must(result.JSON(s.Object(info)))(t)
 	head := watch.HeadLine(watch.NewHead(info, watch.Reading{CPUs: []watch.CPUReading{{}}}, time.Second))
 	for _, text := range [][]byte{object, head} {
 		if bytes.ContainsAny(text, "\u009b\u202e") {

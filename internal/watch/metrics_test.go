@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 	"hostlab/internal/watch"
 )
 
@@ -79,25 +80,17 @@ func validate(text string) error {
 func TestMetrics(t *testing.T) {
 	m := newMachine(t)
 	m.put("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C\"1\\\n")
-	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}))(t)
 	defer s.Close()
 	e := watch.Exposer{Version: "v1"}
 	for i := range 2 {
-		r, err := s.Read(time.Unix(1790000000+int64(i), 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(s.Read(time.Unix(1790000000+int64(i), 0)))(t)
 		r.Commits = []float64{0.001, 0.002}
 		r.Disks = []watch.DiskReading{{Name: "vda", Writes: 7, WriteTime: 0.25, Flushes: math.NaN(), FlushTime: math.NaN()}}
 		e.Add(s.Info(), r)
 	}
 	var b bytes.Buffer
-	if _, err := e.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.WriteTo(&b))(t)
 	if err := validate(b.String()); err != nil {
 		t.Errorf("%v\n%s", err, b.String())
 	}
@@ -126,9 +119,7 @@ func TestMetrics(t *testing.T) {
 // TestValidate shows that the validator can say no.
 func TestValidate(t *testing.T) {
 	const ok = "# HELP a_total x\n# TYPE a_total counter\na_total{b=\"c\"} 1\n"
-	if err := validate(ok); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, validate(ok))
 	for _, bad := range []string{
 		strings.TrimSuffix(ok, "\n"), ok + ok, ok + "a_total{b=\"c\"} 2\n", ok + "b 1\n", strings.ReplaceAll(ok, "a_total", "a"),
 		strings.Replace(ok, "# TYPE a_total counter\n", "", 1), strings.Replace(ok, `"c"`, `"c`, 1), strings.Replace(ok, " 1\n", " x\n", 1),

@@ -15,6 +15,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 	"hostlab/internal/watch"
 )
 
@@ -57,25 +58,16 @@ func newMachine(t *testing.T) machine {
 
 func TestSampleOfATree(t *testing.T) {
 	m := newMachine(t)
-	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}))(t)
 	defer s.Close()
 	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	a, err := s.Read(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(s.Read(start))(t)
 	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 130 0 60 1050 20 0 0 5 0 0\ncpu1 200 0 50 1100 9 0 0 5 0 0\nintr 1\n")
 	m.put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1250000\n")
 	m.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3000000\n")
 	m.put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "<unknown>\n")
 	m.put("sys/devices/system/cpu/cpu1/cpuidle/state2/time", "5900000\n")
-	b, err := s.Read(start.Add(time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(s.Read(start.Add(time.Second)))(t)
 	got := watch.Between(s.Info(), a, b)
 	near := func(name string, got, want float64) {
 		t.Helper()
@@ -108,10 +100,7 @@ func TestSampleOfATree(t *testing.T) {
 
 	// A CPU that goes offline is left out, and one that comes back is there again.
 	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 230 0 60 1050 20 0 0 5 0 0\n")
-	c, err := s.Read(start.Add(2 * time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Read(start.Add(2 * time.Second)))(t)
 	if n := len(watch.Between(s.Info(), b, c).CPUs); n != 1 {
 		t.Errorf("%d CPUs with one offline", n)
 	}
@@ -140,66 +129,41 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestRecorder(t *testing.T) {
 	m := newMachine(t)
-	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}))(t)
 	defer s.Close()
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	session := func(samples int) {
 		t.Helper()
-		r, err := watch.OpenRecorder(name, "box", time.Second, s.Info)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(watch.OpenRecorder(name, "box", time.Second, s.Info))(t)
 		if _, err := watch.OpenRecorder(name, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "another hostlab records to it") {
 			t.Errorf("two recorders at once: %v", err)
 		}
-		last, err := s.Read(now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := testkit.Must(s.Read(now))(t)
 		for range samples {
 			now = now.Add(time.Second)
-			next, err := s.Read(now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Write(next, watch.Between(s.Info(), last, next)); err != nil {
-				t.Fatal(err)
-			}
+			next := testkit.Must(s.Read(now))(t)
+			testkit.OK(t, r.Write(next, watch.Between(s.Info(), last, next)))
 			last = next
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, r.Close())
 	}
 	session(0)
 	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a recording without a sample left a file: %v", err)
 	}
 	session(3)
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0))(t)
 	if _, err := f.WriteString(`{"t":179`); err != nil { // a crash in the middle of a line
 		t.Fatal(err)
 	}
 	f.Close()
-	cut, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cut := testkit.Must(os.ReadFile(name))(t)
 	if r, err := watch.ReadRecord(bytes.NewReader(cut)); err != nil || len(r.Points) != 3 || len(r.Warnings) != 1 {
 		t.Errorf("a line cut off: %v, %+v", err, r)
 	}
 	session(2)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Must(os.ReadFile(name))(t)
 	r, err := watch.ReadRecord(bytes.NewReader(whole))
 	if err != nil || len(r.Points) != 5 || len(r.Warnings) != 0 {
 		t.Errorf("%v, %+v\n%s", err, r, whole)
@@ -208,9 +172,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("another host: %v", err)
 	}
 	foreign := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(foreign, []byte("mine\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(foreign, []byte("mine\n"), 0o644))
 	if _, err := watch.OpenRecorder(foreign, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "holds something else") {
 		t.Errorf("a foreign file: %v", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // A kept worker keeps its state, and comes back without it after a call that was
@@ -14,9 +16,7 @@ func TestKept(t *testing.T) {
 	defer k.Close()
 	call := func(threads int) (n int) {
 		t.Helper()
-		if err := k.Call(t.Context(), threads, 1, &n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, k.Call(t.Context(), threads, 1, &n))
 		return n
 	}
 	if a, b := call(1), call(1); a != 1 || b != 2 {

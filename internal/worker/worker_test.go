@@ -85,21 +85,14 @@ func TestEndAfterLostAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ended")
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(environ("end", 1), "HOSTLAB_TEST_END="+file)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(cmd.StdinPipe())(t)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	_ = out.Close()
-	if _, err := in.Write([]byte("1\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(in.Write([]byte("1\n")))(t)
 	time.Sleep(200 * time.Millisecond) // the answer finds no reader
 	_ = in.Close()
 	err = cmd.Wait()
@@ -109,10 +102,7 @@ func TestEndAfterLostAnswer(t *testing.T) {
 }
 
 func TestSessionKeepsState(t *testing.T) {
-	s, err := Start(t.Context(), "count", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(t.Context(), "count", 1))(t)
 	defer s.Close()
 	var got int
 	for i := range 3 {
@@ -143,9 +133,7 @@ func TestRunAndEnvironment(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	t.Setenv("GODEBUG", "madvdontneed=1")
 	var got map[string]string
-	if err := once(t.Context(), "env", 0, &got); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, once(t.Context(), "env", 0, &got))
 	if got["GOGC"] != "off" || got["GODEBUG"] != "asyncpreemptoff=1" || got["procs"] != "4" {
 		t.Errorf("a worker's environment: %v", got)
 	}
@@ -155,10 +143,7 @@ func TestRunAndEnvironment(t *testing.T) {
 // are left for the rest.
 func TestProcessorsForAll(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1")
-	s, err := Start(t.Context(), "env", 600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(t.Context(), "env", 600))(t)
 	defer s.Close()
 	var got map[string]string
 	if err := s.Call(0, &got); err != nil || got["procs"] != "602" {
@@ -185,10 +170,7 @@ func TestFailures(t *testing.T) {
 // Cancelling must end a worker that is deep in loops which nothing can preempt.
 func TestCancelKills(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := Start(ctx, "spin", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(ctx, "spin", 3))(t)
 	defer s.Close()
 	time.AfterFunc(100*time.Millisecond, cancel)
 	if err := s.Call(spinParams{2}, nil); !errors.Is(err, context.Canceled) {
@@ -199,13 +181,8 @@ func TestCancelKills(t *testing.T) {
 
 // Close of a session whose worker is spinning must not hang either.
 func TestCloseEndsSpinning(t *testing.T) {
-	s, err := Start(t.Context(), "spin", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.in.Write([]byte("{\"Threads\":2}\n")); err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(t.Context(), "spin", 3))(t)
+	testkit.Must(s.in.Write([]byte("{\"Threads\":2}\n")))(t)
 	time.Sleep(50 * time.Millisecond)
 	s.Close()
 	waitGone(t, s.PID(), hangs)
@@ -213,30 +190,18 @@ func TestCloseEndsSpinning(t *testing.T) {
 
 // A parent that is killed outright leaves nothing spinning behind.
 func TestOrphanEnds(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), driver+"=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	var pid int
-	if err := json.NewDecoder(out).Decode(&pid); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.NewDecoder(out).Decode(&pid))
 	time.Sleep(100 * time.Millisecond) // let it spin
 	if !alive(pid) {
 		t.Fatal("the worker was gone before its parent")
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed, as asked
 	waitGone(t, pid, 2*hangs)
 }

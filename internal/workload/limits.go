@@ -42,8 +42,7 @@ func (p Param) inRange(number float64, text string) error {
 	if math.IsNaN(number) || math.IsInf(number, 0) {
 		return Wrong(p.Name, text+" is not a finite number", "")
 	}
-	low, high := p.limits()
-	if (low == 0 && high == 0) || low <= number && number <= high {
+	if (p.Min == 0 && p.Max == 0) || p.Min <= number && number <= p.Max {
 		return nil
 	}
 	hint := ""
@@ -53,43 +52,25 @@ func (p Param) inRange(number float64, text string) error {
 	return Wrong(p.Name, fmt.Sprintf("%s is outside of %s", text, p.Range()), hint)
 }
 
-// limits returns the range; that of a share is at most 0 to 1.
-func (p Param) limits() (low, high float64) {
-	if p.Kind == "share" && p.Max == 0 {
-		return p.Min, 1
-	}
-	return p.Min, p.Max
-}
-
 // formed checks a text, or an element of a list.
 func (p Param) formed(text string) error {
 	switch {
 	case len(p.Choices) > 0 && !slices.Contains(p.Choices, text):
-		hint := ""
-		if near := screen.Meant(text, p.Choices); near != "" {
-			hint = "did you mean " + near + "?"
+		list := strings.Join(p.Choices, ", ")
+		if strings.HasSuffix(list, ", ") {
+			list += `""` // the last one is no text
 		}
-		return Wrong(p.Name, fmt.Sprintf("%q: expected %s", screen.Short(text), strings.Join(quotedEmpty(p.Choices), ", ")), hint)
+		return Wrong(p.Name, fmt.Sprintf("%q: expected %s", screen.Short(text), list), meant(text, p.Choices))
 	case p.Form != nil && !p.Form.MatchString(text):
 		return Wrong(p.Name, fmt.Sprintf("%q: %s", screen.Short(text), p.Wants), "")
 	}
 	return nil
 }
 
-// quotedEmpty shows the choice that is no text.
-func quotedEmpty(choices []string) []string {
-	list := slices.Clone(choices)
-	if i := slices.Index(list, ""); i >= 0 {
-		list[i] = `""`
-	}
-	return list
-}
-
 // Range writes the range of a parameter for people, as in "1 to 64" or "1ms to
 // 1h", or "" where it has none.
 func (p Param) Range() string {
-	low, high := p.limits()
-	if low == 0 && high == 0 {
+	if p.Min == 0 && p.Max == 0 {
 		return ""
 	}
 	limit := func(x float64) string { return result.Format(x, p.Unit) }
@@ -101,5 +82,5 @@ func (p Param) Range() string {
 	case "bytes":
 		limit = func(x float64) string { return result.Format(x, "B") }
 	}
-	return limit(low) + " to " + limit(high)
+	return limit(p.Min) + " to " + limit(p.Max)
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -65,6 +66,9 @@ func ParamOf(f reflect.StructField) Param {
 	}
 	p.Min, _ = strconv.ParseFloat(low, 64) // without one, 0
 	p.Max, _ = strconv.ParseFloat(high, 64)
+	if p.Kind == "share" && p.Max == 0 {
+		p.Max = 1
+	}
 	return p
 }
 
@@ -157,11 +161,15 @@ func unknownParam(of string, list []Param, name string) error {
 	for _, p := range list {
 		known = append(known, p.Name)
 	}
-	hint := "it has " + strings.Join(known, ", ")
-	if near := screen.Meant(name, known); near != "" {
-		hint = "did you mean " + near + "?"
+	return Wrong(name, "workload "+of+" has none of that name", cmp.Or(meant(name, known), "it has "+strings.Join(known, ", ")))
+}
+
+// meant is a hint at what was perhaps meant; "": nothing is near.
+func meant(text string, known []string) string {
+	if near := screen.Meant(text, known); near != "" {
+		return "did you mean " + near + "?"
 	}
-	return Wrong(name, "workload "+of+" has none of that name", hint)
+	return ""
 }
 
 // With returns a copy of parameters in which one is as typed. The error is a *ParamError.

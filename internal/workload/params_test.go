@@ -24,7 +24,7 @@ type sample struct {
 	Part   Share           `toml:"part" limits:"0,0.9"`
 	Looks  []int           `toml:"looks" jsonschema:"minimum=1,maximum=9"`
 	Label  Word            `toml:"label"`
-	Tags   []Word          `toml:"tags" jsonschema:"enum=,enum=red"`
+	Tags   []Word          `toml:"tags" jsonschema:"enum=red,enum="`
 	Needed int             `toml:"needed" jsonschema:"required"`
 }
 
@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &sample{Text: "b", Word: "one", Number: 4, Factor: 2, Flag: true, Time: Millis(150), Size: 64 << 20,
+	want := &sample{Text: "b", Word: "one", Number: 4, Factor: 2, Flag: true, Time: Seconds(0.15), Size: 64 << 20,
 		List: []Word{"a_b", "1", "2.5", "true", ""}, Table: map[string]Word{"A": "x y", "B": "1"}, Needed: 7,
 		Part: 0.3, Looks: []int{2, 5}, Label: "true", Tags: []Word{"red"}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -68,7 +68,7 @@ func TestCheckRefuses(t *testing.T) {
 		"size ":  {int64(1), "did you mean size?"},
 		"part":   {int64(30), `3000% is outside of 0% to 90%; write "30%"`},
 		"looks":  {[]any{int64(2), "x"}, `element 2 of the list: expected a whole number, found the text "x"`},
-		"tags":   {[]any{"red", "rde"}, `"rde": expected "", red; did you mean red?`},
+		"tags":   {[]any{"red", "rde"}, `"rde": expected red, ""; did you mean red?`},
 		"needed": {1.5, "expected a whole number, found 1.5"},
 		"nubmer": {int64(1), "workload sample has none of that name; did you mean number?"},
 		"Number": {int64(1), "workload sample has none of that name; did you mean number?"},

@@ -25,9 +25,6 @@ type (
 // Seconds is a Span.
 func Seconds(s float64) Span { return Span{time.Duration(math.Round(s * 1e9))} }
 
-// Millis is a Span.
-func Millis(n int64) Span { return Span{time.Duration(n) * time.Millisecond} }
-
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Span) UnmarshalText(b []byte) (err error) {
 	s.Duration, err = time.ParseDuration(strings.TrimSpace(string(b)))

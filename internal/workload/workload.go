@@ -15,13 +15,33 @@ import (
 	"hostlab/internal/result"
 )
 
-// Workload is one kind of work, by name. Implementations hold no state.
+// Workload is one kind of work, by name. Implementations hold no state, and embed Usual.
 type Workload interface {
 	Describe() Description
+	// Validate tells more about a Config than Check does, such as a pick that does not parse, without touching the
+	// system. Work may be empty. The error joins *ParamErrors; for a pick, Name is the response's.
+	Validate(cfg Config) error
+	// Needs looks for programs that runs with these parameters take and that not every host has. It starts none but to
+	// ask for its version. The error is a *ParamError.
+	Needs(ctx context.Context, p Params) error
+	// Outside says what the workload would do on something of the user's that is neither this host's nor its own, such as
+	// a database server, where nobody works unasked: a phrase that goes on after its name and holds nothing secret, or
+	// nothing where it stays with its own.
+	Outside(p Params) string
+	// Takes returns how long a run of a block takes, from 0 on; 0: not known.
+	Takes(p Params, block int) time.Duration
 	// Open prepares what all runs share, such as a table or a directory. It leaves
 	// nothing behind when it fails or ctx is cancelled.
 	Open(ctx context.Context, cfg Config) (Session, error)
 }
+
+// Usual is what most workloads say: there is nothing more to check and to look for, and how long runs take is not known.
+type Usual struct{}
+
+func (Usual) Validate(Config) error               { return nil }
+func (Usual) Needs(context.Context, Params) error { return nil }
+func (Usual) Outside(Params) string               { return "" }
+func (Usual) Takes(Params, int) time.Duration     { return 0 }
 
 // Session is a workload that is ready to run. One Run at a time.
 type Session interface {
@@ -85,20 +105,6 @@ func Under(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Validator is a workload that can tell more about a Config than Check does, such
-// as a pick that does not parse, without touching the system. Work may be empty.
-// The error joins *ParamErrors; for a pick, Name is the response's.
-type Validator interface {
-	Validate(cfg Config) error
-}
-
-// Needing is a workload that takes programs which not every host has.
-type Needing interface {
-	// Needs looks for those that runs with these parameters take. It starts none but to
-	// ask for its version. The error is a *ParamError.
-	Needs(ctx context.Context, p Params) error
-}
-
 // Offering is a workload of whose levels a host may not have all, such as the
 // placements of two threads on CPUs that share no core.
 type Offering interface {
@@ -107,20 +113,6 @@ type Offering interface {
 	Offers(cfg Config, param string, levels []string, m Machine) map[string]string
 	// Machine is what a report has to know of the machine to explain the levels.
 	Machine(cfg Config, m Machine) result.Machine
-}
-
-// Outside is a workload that may work on something of the user's that is neither this
-// host's nor the workload's own, such as a database server. Nobody does so unasked.
-type Outside interface {
-	// Outside says what the workload would do there, in a phrase that goes on after its
-	// name and holds nothing secret, or nothing where it stays with its own.
-	Outside(p Params) string
-}
-
-// Paced is a workload that knows how long its runs take, as one does that watches for a time.
-type Paced interface {
-	// Takes returns how long a run of a block takes, from 0 on; 0: not known.
-	Takes(p Params, block int) time.Duration
 }
 
 // Machine is where a workload is to run.

@@ -15,7 +15,7 @@ import (
 // withServed are the workloads that studies of this process may name.
 func withServed(dir string) {
 	workloads = func() []workload.Workload {
-		return append(all.Workloads(), &served{filepath.Join(dir, "level"), func(string) (float64, error) {
+		return append(all.Workloads(), &served{level: filepath.Join(dir, "level"), takes: func(string) (float64, error) {
 			time.Sleep(5 * time.Millisecond)
 			return 0.010, nil
 		}})

@@ -21,6 +21,7 @@ import (
 // served is a service that others use: what it takes depends on the level in a file. It is watched in looks
 // of a second, which take no time.
 type served struct {
+	workload.Usual
 	level string                              // the file
 	takes func(level string) (float64, error) // a look, in s
 }
@@ -91,7 +92,7 @@ func newServed(t *testing.T, takes func(level string) (float64, error), harm ...
 	t.Helper()
 	b := newBench(t, head(25, "")+levelFactor+nullWorkload)
 	known := Known()
-	known.Workloads = []workload.Workload{&served{filepath.Join(b.dir, "level"), takes}}
+	known.Workloads = []workload.Workload{&served{level: filepath.Join(b.dir, "level"), takes: takes}}
 	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir, []byte(strings.Replace(liveStudy, "[harm]", strings.Join(append([]string{"[harm]"}, harm...), "\n"), 1)), experiment.Overrides{}, known)
 	if err != nil {
 		t.Fatal(err)

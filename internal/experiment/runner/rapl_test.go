@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 )
 
 const raplZones = `
@@ -47,7 +47,7 @@ func setCounter(t *testing.T, tree host.Tree, zone, value string) {
 
 // Packages are summed, each once, and a counter that wraps goes on.
 func TestMeasure(t *testing.T) {
-	tree := hosttest.Tree(t, raplZones)
+	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, raplZones)}
 	m, err := openRAPL(tree)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestOpenFails(t *testing.T) {
 		"no range": {strings.Replace(raplZones, "262143328850", "-1", 1), "holds -1"},
 		"platform": {"-- sys/class/powercap/intel-rapl:0/name --\npsys\n", "no energy counter (RAPL) of a CPU package"},
 	} {
-		if _, err := openRAPL(hosttest.Tree(t, c.archive)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := openRAPL(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

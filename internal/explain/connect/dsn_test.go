@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostlab/internal/testkit"
 )
 
 // secret is a password with all that URLs and shells make of characters.
@@ -81,10 +83,7 @@ func TestDSN(t *testing.T) {
 
 // A server that was killed was not shut down.
 func TestEnds(t *testing.T) {
-	d, err := Parse("host=h user=u")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse("host=h user=u"))(t)
 	for _, c := range []struct{ code, message, want string }{
 		{"57P01", "terminating connection due to unexpected postmaster exit", "the server was killed or crashed: "},
 		{"57P01", "Verbindung wird abgebrochen wegen unerwartetem Ende des Postmasters",
@@ -138,9 +137,7 @@ func TestNoHome(t *testing.T) {
 func TestPasswordElsewhere(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	if err := os.WriteFile(filepath.Join(home, ".my.cnf"), []byte("[client]\npassword=s3cr3t\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(home, ".my.cnf"), []byte("[client]\npassword=s3cr3t\n"), 0o600))
 	cases := []struct{ dsn, variable, place string }{
 		{"postgres://u@127.0.0.1:1/d", "PGPASSWORD", "~/.pgpass"},
 		{"mysql://u@127.0.0.1:1/", "MYSQL_PWD", "~/.my.cnf"},
@@ -187,10 +184,7 @@ func TestPasswordElsewhere(t *testing.T) {
 		"mysql":     &mysql.MySQLError{Number: 1045, Message: "Access denied"},
 		"sqlserver": errors.New("mssql: login error: Login failed for user 'u'."),
 		"oracle":    errors.New("ORA-01017: x")} {
-		d, err := Parse(vendor + "://u@h/d")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Parse(vendor + "://u@h/d"))(t)
 		if said := d.Problem(refused).Error(); !strings.HasSuffix(said, "; the password can be in "+d.PasswordPlaces()) {
 			t.Error(said)
 		}
@@ -199,19 +193,13 @@ func TestPasswordElsewhere(t *testing.T) {
 
 func sqlServerPassword(t *testing.T, d *DSN) string {
 	t.Helper()
-	u, err := d.sqlServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(d.sqlServer())(t)
 	password, _ := u.User.Password()
 	return password
 }
 
 func mustURL(t *testing.T, text string) *url.URL {
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(url.Parse(text))(t)
 	return u
 }
 
@@ -228,10 +216,7 @@ func FuzzParse(f *testing.F) {
 
 // The Makefile names the tags of all drivers where it says how to build them, and where it tests them.
 func TestTagsAreNamed(t *testing.T) {
-	text, err := os.ReadFile("../../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("../../../Makefile"))(t)
 	lists := regexp.MustCompile(`(?i)tags=([a-z,]*,[a-z,]*)`).FindAllStringSubmatch(string(text), -1)
 	if len(lists) != 2 {
 		t.Errorf("lists of tags: %q", lists)

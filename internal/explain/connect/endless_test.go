@@ -15,6 +15,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/postgres"
+	"hostlab/internal/testkit"
 )
 
 // flood writes the same bytes until nobody reads them, and returns how many were taken.
@@ -202,10 +203,7 @@ func TestEndless(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 			sent, done := 0, make(chan struct{})
 			go func() { // of the first client alone
 				defer close(done)
@@ -216,10 +214,7 @@ func TestEndless(t *testing.T) {
 				defer theirs.Close()
 				c.speak(counting{theirs, &sent})
 			}()
-			d, err := Parse(c.dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(Parse(c.dsn))(t)
 			once := false
 			d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				if once {
@@ -318,10 +313,7 @@ func TestRows(t *testing.T) {
 			row)(upTo{counting{theirs, &sent}, &sent})
 		theirs.Close()
 	}()
-	d, err := Parse("host=127.0.0.1 user=u sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse("host=127.0.0.1 user=u sslmode=disable"))(t)
 	d.answer = &answer{}
 	d.answer.next(greeting, patience)
 	c := d.Postgres.Copy()

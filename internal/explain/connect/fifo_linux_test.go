@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // What is no file is refused wherever a name, the environment or the home directory names it: nothing waits for its
@@ -14,9 +16,7 @@ func TestNoFile(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	fifo := filepath.Join(home, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(fifo, 0o600))
 	refuses := func(what, text string) {
 		t.Helper()
 		_, err := readSettings(text)
@@ -30,17 +30,11 @@ func TestNoFile(t *testing.T) {
 		refuses("the environment's "+name, "postgres://h/db")
 		t.Setenv("PG"+strings.ToUpper(name), "")
 	}
-	if err := os.Mkdir(filepath.Join(home, ".postgresql"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(home, ".postgresql"), 0o700))
 	for _, name := range []string{"postgresql.key", "postgresql.crt", "root.crt"} {
 		at := filepath.Join(home, ".postgresql", name)
-		if err := os.Symlink(fifo, at); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(fifo, at))
 		refuses(name, "postgres://h/db")
-		if err := os.Remove(at); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(at))
 	}
 }

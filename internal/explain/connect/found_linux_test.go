@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"hostlab/internal/testkit"
 )
 
 // ofRoot is a password that nobody but root knows.
@@ -33,19 +35,14 @@ func secrets(t *testing.T, user string) {
 	}
 	for name, text := range map[string]string{".my.cnf": my, ".pgpass": "*:*:*:*:" + ofRoot + "\n",
 		".pg_service.conf": "[s]\npassword=" + ofRoot + "\n"} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 	}
 }
 
 // listens has a fake listen on a socket file, and keeps what it is sent.
 func listens(t *testing.T, file string, speak func(io.ReadWriter)) *fake {
 	t.Helper()
-	l, err := net.Listen("unix", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("unix", file))(t)
 	return serve(t, l, speak)
 }
 
@@ -304,9 +301,7 @@ func (piped) SetWriteDeadline(time.Time) error { return nil }
 func TestFilesStayHere(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte(ofRoot), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(ofRoot), 0o600))
 	for _, text := range []string{"mysql://u@127.0.0.1/", "u@tcp(127.0.0.1:3306)/?allowAllFiles=true"} {
 		f := newFake(t, func(c io.ReadWriter) {
 			_, _ = c.Write(mariaGreets("mysql_native_password"))

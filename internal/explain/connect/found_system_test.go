@@ -57,10 +57,7 @@ func init() {
 func TestStrangers(t *testing.T) {
 	testkit.Root(t)
 	const server = "/usr/sbin/mariadbd"
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.ReadFile("/proc/self/exe"))(t)
 	for name, c := range map[string]struct {
 		uid     uint32
 		command []string // DIR stands for the directory
@@ -106,9 +103,7 @@ func TestStrangers(t *testing.T) {
 				}
 			}
 			if c.deleted {
-				if err := os.Remove(program); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.Remove(program))
 			}
 			d, err := Here("mariadb", cmd.Process.Pid)
 			if err != nil {

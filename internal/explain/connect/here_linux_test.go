@@ -52,20 +52,12 @@ func TestHere(t *testing.T) {
 			if len(found) == 0 {
 				t.Fatalf("%s is not installed: make test-deps", s.server)
 			}
-			account, err := user.Lookup(s.account)
-			if err != nil {
-				t.Fatal(err)
-			}
+			account := testkit.Must(user.Lookup(s.account))(t)
 			uid, _ := strconv.Atoi(account.Uid)
 			gid, _ := strconv.Atoi(account.Gid)
-			dir, err := os.MkdirTemp("/tmp", "hostlab-here-")
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := testkit.Must(os.MkdirTemp("/tmp", "hostlab-here-"))(t)
 			t.Cleanup(func() { os.RemoveAll(dir) })
-			if err := errors.Join(os.Chown(dir, uid, gid), os.Chmod(dir, 0o755)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.Chown(dir, uid, gid), os.Chmod(dir, 0o755)))
 			run := func(args []string) *exec.Cmd {
 				cmd := exec.Command(args[0], args[1:]...)
 				cmd.Dir = dir
@@ -76,14 +68,9 @@ func TestHere(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			server := run(s.start(filepath.Dir(found[0]), dir))
-			said, err := os.Create(filepath.Join(dir, "said"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			said := testkit.Must(os.Create(filepath.Join(dir, "said")))(t)
 			server.Stderr = said
-			if err := server.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, server.Start())
 			t.Cleanup(func() { _ = server.Process.Signal(syscall.SIGTERM); _ = server.Wait(); said.Close() })
 			var last error
 			for range 150 {
@@ -180,10 +167,7 @@ func trusted(t *testing.T, kind string, pid int, dir string, client func(stateme
 				time.Sleep(20 * time.Millisecond)
 			}
 		}
-		d, err := Here(kind, pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Here(kind, pid))(t)
 		src, err := Open(t.Context(), d)
 		if err != nil || d.Doubt() != "" {
 			t.Fatalf("%s: %v; doubt %q", method, err, d.Doubt())
@@ -194,10 +178,7 @@ func trusted(t *testing.T, kind string, pid int, dir string, client func(stateme
 
 // TestLine: a server whose pg_hba.conf keeps a user out takes a line there.
 func TestLine(t *testing.T) {
-	d, err := Parse(`host=/run/postgresql user='o"neil' dbname=postgres`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse(`host=/run/postgresql user='o"neil' dbname=postgres`))(t)
 	d.here = true
 	for said, want := range map[string]string{
 		`Peer authentication failed for user "o'neil"`: `lets this user in: local all "o""neil" peer`,

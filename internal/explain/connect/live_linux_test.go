@@ -12,29 +12,22 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // TestPostgres explains a server of our own that commits, then one that is killed
 // meanwhile.
 func TestPostgres(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL,
 		privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on",
-			"track_io_timing": "on"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+			"track_io_timing": "on"}}))(t)
 	defer s.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
-	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Exec(ctx, "create table t(a int); create role blind login"); err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Connect(t.Context()))(t)
+	testkit.Must(c.Exec(ctx, "create table t(a int); create role blind login"))(t)
 	work.Go(func() {
 		defer c.Close(context.Background())
 		for ctx.Err() == nil {
@@ -45,22 +38,13 @@ func TestPostgres(t *testing.T) {
 	})
 	explainAs := func(user string, lasts time.Duration, during func()) explain.Report {
 		t.Helper()
-		d, err := Parse("host=" + s.SocketDir() + " user=" + user + " dbname=postgres password=s3cr3t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, err := Open(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Parse("host=" + s.SocketDir() + " user=" + user + " dbname=postgres password=s3cr3t"))(t)
+		src := testkit.Must(Open(t.Context(), d))(t)
 		defer src.Close()
 		if during != nil {
 			time.AfterFunc(1500*time.Millisecond, during)
 		}
-		r, err := explain.Record(t.Context(), src, explain.Options{For: lasts})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: lasts}))(t)
 		return r
 	}
 	r := explainAs(privatedb.Role, 4*time.Second, nil)

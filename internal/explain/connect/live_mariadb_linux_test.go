@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // TestMariaDB explains a server of our own that commits and waits for rows, and is
@@ -27,14 +28,9 @@ func TestMariaDB(t *testing.T) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
-	db, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.Open())(t)
 	defer db.Close()
-	if _, err := db.Exec("create table t (a int primary key auto_increment, b varchar(200))"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec("create table t (a int primary key auto_increment, b varchar(200))"))(t)
 	for range 2 {
 		work.Go(func() {
 			for ctx.Err() == nil {
@@ -44,15 +40,9 @@ func TestMariaDB(t *testing.T) {
 			}
 		})
 	}
-	d, err := Parse("mysql://u:s3cr3t@localhost/?socket=" + s.SocketDir() + "/mariadb.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse("mysql://u:s3cr3t@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"))(t)
 	open := func() explain.Source {
-		src, err := Open(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := testkit.Must(Open(t.Context(), d))(t)
 		t.Cleanup(func() { src.Close() })
 		return src
 	}

@@ -20,6 +20,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // TestMariaDBLoads explains what clients of ours do, beside their own count and the kernel's.
@@ -29,16 +30,11 @@ func TestMariaDBLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	db, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.Open())(t)
 	defer db.Close()
 	for _, q := range []string{"create table t (a int primary key, b int)",
 		"insert into t select seq, 0 from seq_1_to_100"} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(q))(t)
 	}
 	dsn := "mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
 	// load runs one job after another in each of some sessions, and returns how many.
@@ -191,10 +187,8 @@ func TestMariaDBLoads(t *testing.T) {
 			r := during(t, dsn, c.lasts, func() { count = load(4, c.lasts, c.job) })
 			t.Logf("%v transactions, said %d, from %d to %d", count, r.Transactions, r.TransactionsLow, r.TransactionsHigh)
 			var text bytes.Buffer
-			if err := document.WriteText(&text, &document.Document{Sections: (&assess.Minute{Report: r,
-				Connected: true}).Sections(nil)}, document.TextOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, document.WriteText(&text, &document.Document{Sections: (&assess.Minute{Report: r,
+				Connected: true}).Sections(nil)}, document.TextOptions{}))
 			said := strings.Join(strings.Fields(text.String()), " ")
 			if r.Transactions >= 0 || !strings.Contains(said, fmt.Sprintf("from %d to %d: the server does not count them",
 				r.TransactionsLow, r.TransactionsHigh)) ||
@@ -207,9 +201,7 @@ func TestMariaDBLoads(t *testing.T) {
 		})
 	}
 	t.Run("InnoDB counts", func(t *testing.T) {
-		if _, err := db.Exec("set global innodb_monitor_enable = 'trx_%commits'"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec("set global innodb_monitor_enable = 'trx_%commits'"))(t)
 		defer db.Exec("set global innodb_monitor_disable = 'trx_%commits'") //nolint:errcheck // the next loads tell
 		var count float64
 		r := during(t, dsn, 3*time.Second, func() {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func TestParseOwn(t *testing.T) {
@@ -64,10 +66,8 @@ func TestParseOwnRefuses(t *testing.T) {
 
 func TestOptionFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".my.cnf")
-	if err := os.WriteFile(path, []byte("[mysqld]\npassword=no\n[client]\nuser=ann\npassword = \"yes\"\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte("[mysqld]\npassword=no\n[client]\nuser=ann\npassword = \"yes\"\n"),
+		0o600))
 	if user, got, err := optionFile(path); user != "ann" || got != "yes" || err != nil {
 		t.Errorf("%q, %q, %v", user, got, err)
 	}

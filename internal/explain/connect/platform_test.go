@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/explain/mariadb"
 	"hostlab/internal/explain/postgres"
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // What a server says of its settings wins over its files, except where its arguments set them.
@@ -31,14 +32,8 @@ func TestServersAnswerForTheirSettings(t *testing.T) {
 			if file := map[string]string{"arguments": "postgres18", "a flag": "sqlserver"}[name]; file != "" {
 				name = file
 			}
-			b, err := os.ReadFile("testdata/" + name + ".txtar")
-			if err != nil {
-				t.Fatal(err)
-			}
-			src, err := c.open(t.Context(), newRecorded(b), "", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testkit.Must(os.ReadFile("testdata/" + name + ".txtar"))(t)
+			src := testkit.Must(c.open(t.Context(), newRecorded(b), "", false))(t)
 			d := host.Database{Settings: []host.ServerSetting{{Name: c.setting, Value: host.Known("file's", "", c.file)},
 				{Name: "unasked", Value: host.Known("x", "", c.file)}}}
 			said := src.Server().Platform

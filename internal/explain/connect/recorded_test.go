@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // TestRecorded reads answers that were made from vendors' documentation, MariaDB's after
@@ -16,10 +17,7 @@ import (
 func TestRecorded(t *testing.T) {
 	const unknown = -1 // average log write
 	open := func(name string) *recorded {
-		b, err := os.ReadFile("testdata/" + name + ".txtar")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile("testdata/" + name + ".txtar"))(t)
 		return newRecorded(b)
 	}
 	covered := map[*Vendor]bool{}
@@ -55,10 +53,7 @@ func TestRecorded(t *testing.T) {
 		covered[c.vendor] = true
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			src, err := c.vendor.source(t.Context(), open(c.name), "", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := testkit.Must(c.vendor.source(t.Context(), open(c.name), "", false))(t)
 			r, err := explain.Record(t.Context(), src, explain.Options{For: time.Second, Interval: 50 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)

@@ -17,19 +17,14 @@ import (
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // minuteOf records a server while loads run, and returns its account as assess has it.
 func minuteOf(t *testing.T, dsn string, texts bool, loads ...func(ctx context.Context)) *assess.Minute {
 	t.Helper()
-	d, err := connect.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := connect.Open(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(connect.Parse(dsn))(t)
+	src := testkit.Must(connect.Open(t.Context(), d))(t)
 	defer src.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -68,15 +63,10 @@ func TestPlantedPostgres(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		c, err := s.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(s.Connect(t.Context()))(t)
 		defer c.Close(context.Background())
 		for _, q := range first {
-			if _, err := c.Exec(t.Context(), q); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(c.Exec(t.Context(), q))(t)
 		}
 		return s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"
 	}
@@ -200,9 +190,7 @@ func TestPlantedMariaDB(t *testing.T) {
 	}
 	defer db.Close()
 	for _, q := range []string{"create table t (a int primary key, b int)", "insert into t select seq, 0 from seq_1_to_1000"} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(q))(t)
 	}
 	dsn := "mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
 	work := func(ctx context.Context, do func(*sql.Conn) error) {
@@ -228,9 +216,7 @@ func TestPlantedMariaDB(t *testing.T) {
 		return err
 	}
 	t.Run("commits without a flush", func(t *testing.T) {
-		if _, err := db.Exec("set global innodb_flush_log_at_trx_commit = 2"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec("set global innodb_flush_log_at_trx_commit = 2"))(t)
 		defer func() { _, _ = db.Exec("set global innodb_flush_log_at_trx_commit = 1") }()
 		n := 0
 		m := minuteOf(t, dsn, false, func(ctx context.Context) {
@@ -269,10 +255,7 @@ func TestPlantedMariaDB(t *testing.T) {
 		}
 	})
 	t.Run("connections", func(t *testing.T) {
-		db, err := s.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := testkit.Must(s.Open())(t)
 		defer db.Close()
 		db.SetMaxIdleConns(-1)
 		m := minuteOf(t, dsn, false, func(ctx context.Context) {

@@ -32,20 +32,14 @@ import (
 // whoever comes next finds it as it was, a second run too.
 func TestPooler(t *testing.T) {
 	testkit.Root(t)
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	defer s.Close()
 	sockets, err := os.Open(s.SocketDir()) // in which the pooler gets by no name
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sockets.Close()
-	info, err := sockets.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(sockets.Stat())(t)
 	owner := info.Sys().(*syscall.Stat_t)
 	for _, c := range []struct{ mode, ignore string }{
 		{"transaction", "extra_float_digits, options, lock_timeout, statement_timeout, default_transaction_read_only, idle_in_transaction_session_timeout, jit, max_parallel_workers_per_gather"},
@@ -53,20 +47,13 @@ func TestPooler(t *testing.T) {
 		{"session", "extra_float_digits"},
 	} {
 		t.Run(c.mode+" "+strconv.Itoa(len(c.ignore)), func(t *testing.T) {
-			dir, err := os.MkdirTemp("/tmp", "hostlab-pooler-")
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := testkit.Must(os.MkdirTemp("/tmp", "hostlab-pooler-"))(t)
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			ini := filepath.Join(dir, "ini")
 			text := fmt.Sprintf("[databases]\n* = host=/proc/self/fd/3 port=5432 user="+privatedb.Role+"\n[pgbouncer]\nlisten_addr=\nunix_socket_dir=%s\nlisten_port=6432\nauth_type=any\nauth_file=/dev/null\npool_mode=%s\nignore_startup_parameters=%s\n"+
 				"default_pool_size=1\nserver_reset_query=\n", dir, c.mode, c.ignore)
-			if err := os.WriteFile(ini, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(ini, []byte(text), 0o644))
+			testkit.OK(t, os.Chown(dir, int(owner.Uid), int(owner.Gid)))
 			pooler := exec.Command("pgbouncer", "-q", ini)
 			pooler.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
 			pooler.Stderr, pooler.ExtraFiles = os.Stderr, []*os.File{sockets}
@@ -80,14 +67,8 @@ func TestPooler(t *testing.T) {
 					t.Fatal("pgbouncer does not listen")
 				}
 			}
-			d, err := Parse("host=" + dir + " port=6432 user=" + privatedb.Role + " dbname=postgres")
-			if err != nil {
-				t.Fatal(err)
-			}
-			console, err := Console(t.Context(), pooler.Process.Pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(Parse("host=" + dir + " port=6432 user=" + privatedb.Role + " dbname=postgres"))(t)
+			console := testkit.Must(Console(t.Context(), pooler.Process.Pid))(t)
 			defer console.Close()
 			for run := range 2 {
 				src, err := Open(t.Context(), d)
@@ -107,10 +88,7 @@ func TestPooler(t *testing.T) {
 				}
 				src.Close()
 			}
-			a, err := Session(t.Context(), d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := testkit.Must(Session(t.Context(), d))(t)
 			for sql, want := range map[string]string{"create table x (a int)": "25006", "select pg_sleep(60)": "57014"} {
 				if _, err := a.Ask(t.Context(), explain.Query{Name: "q", SQL: sql}); err == nil ||
 					!strings.Contains(err.Error(), want) {
@@ -144,36 +122,25 @@ func TestPooler(t *testing.T) {
 // TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not
 // known by questions, and the application has none of that time. The server's memory shows the states: the same load is idle then.
 func TestUntoldState(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	defer s.Close()
 	for name, c := range map[string]struct{ hidden, asked bool }{"told": {}, "untold": {true, true}, "seen": {true, false}} {
 		mute := s.Programs.Major < 14 // it keeps no waits either
 		hidden := c.hidden && (c.asked || mute)
-		admin, err := s.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		admin := testkit.Must(s.Connect(t.Context()))(t)
 		setting := "on"
 		if c.hidden {
 			setting = "off"
 		}
 		for _, sql := range []string{"drop database if exists t1", "create database t1",
 			"alter database t1 set track_activities = " + setting} {
-			if _, err := admin.Exec(t.Context(), sql); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(admin.Exec(t.Context(), sql))(t)
 		}
 		admin.Close(t.Context())
 		ctx, stop := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		for range 3 {
-			c, err := pgx.Connect(t.Context(), "host="+s.SocketDir()+" user="+privatedb.Role+" dbname=t1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := testkit.Must(pgx.Connect(t.Context(), "host="+s.SocketDir()+" user="+privatedb.Role+" dbname=t1"))(t)
 			work.Go(func() {
 				defer c.Close(context.Background())
 				for ctx.Err() == nil {
@@ -184,19 +151,10 @@ func TestUntoldState(t *testing.T) {
 				}
 			})
 		}
-		d, err := Parse("host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres")
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, err := Open(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := explain.Record(t.Context(), src, explain.Options{For: 3 * time.Second,
-			Interval: map[bool]time.Duration{true: 20 * time.Millisecond}[c.asked]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Parse("host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"))(t)
+		src := testkit.Must(Open(t.Context(), d))(t)
+		r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: 3 * time.Second,
+			Interval: map[bool]time.Duration{true: 20 * time.Millisecond}[c.asked]}))(t)
 		src.Close()
 		stop()
 		work.Wait()
@@ -222,14 +180,8 @@ func TestThreadPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	d, err := Parse("mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := Open(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse("mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"))(t)
+	src := testkit.Must(Open(t.Context(), d))(t)
 	defer src.Close()
 	h, ok := src.(explain.Hosted)
 	if !ok {
@@ -238,10 +190,7 @@ func TestThreadPool(t *testing.T) {
 	if pid, _, known := h.Process(); !known || pid != s.PID() {
 		t.Errorf("its process is %d (%v), not %d", pid, known, s.PID())
 	}
-	r, err := explain.Record(t.Context(), src, explain.Options{For: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: time.Second}))(t)
 	if missing := strings.Join(r.Missing, "; "); !strings.Contains(missing, "thread_handling is pool-of-threads") {
 		t.Errorf("missing: %s", missing)
 	}

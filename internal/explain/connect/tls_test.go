@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+
+	"hostlab/internal/testkit"
 )
 
 // a fake is a server on loopback that offers no TLS, and would take a password in clear.
@@ -27,10 +29,7 @@ type fake struct {
 // newFake speaks with each client that comes.
 func newFake(t *testing.T, speak func(io.ReadWriter)) *fake {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return serve(t, l, speak)
 }
 
@@ -264,10 +263,7 @@ func TestOracleTLS(t *testing.T) {
 		"oracle://u:p@127.0.0.1:1521/S?server=db.example:1521": true,
 		"oracle://u:p@db.example:1521/S?SSL=false":             false, "oracle://u:p@db.example:1521/S?ssl=disable": false,
 	} {
-		d, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Parse(text))(t)
 		u, way := d.oracle()
 		if got := u.Query().Get("SSL") == "enable"; got != want || way.encrypted != want {
 			t.Errorf("%s: %s, %v", text, u.RawQuery, way.encrypted)
@@ -277,24 +273,15 @@ func TestOracleTLS(t *testing.T) {
 
 // What a server sends a session on to is held to what the first host was.
 func TestWay(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
-	c, err := (&way{here: true}).DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must((&way{here: true}).DialContext(t.Context(), "tcp", l.Addr().String()))(t)
 	c.Close()
 	if _, err := (&way{here: true}).DialContext(t.Context(), "tcp", "192.0.2.1:1"); err == nil ||
 		!strings.Contains(err.Error(), "another host") {
 		t.Error(err)
 	}
-	c, err = (&way{encrypted: true}).DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = testkit.Must((&way{encrypted: true}).DialContext(t.Context(), "tcp", l.Addr().String()))(t)
 	defer c.Close()
 	if _, err := c.Write([]byte("s3cr3t")); err == nil {
 		t.Error("it spoke in clear")

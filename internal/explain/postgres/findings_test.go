@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // report is a made-up one of sessions that were active for some seconds, and what the server counted.
@@ -101,10 +102,7 @@ func TestFindings(t *testing.T) {
 
 // TestTotalsByVersion reads what live servers of 13 to 18 answered before and after 5 s of pgbench with a small max_wal_size.
 func TestTotalsByVersion(t *testing.T) {
-	b, err := os.ReadFile("testdata/tell.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile("testdata/tell.txtar"))(t)
 	files := map[string]explain.Telling{}
 	for _, f := range txtar.Parse(b).Files {
 		var rows []explain.Row

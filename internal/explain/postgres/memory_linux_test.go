@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 	"hostlab/internal/waits"
 )
 
@@ -82,10 +83,7 @@ func serving(sessions ...waits.Seen) (*memory, *fake) {
 // watched are the seconds by what sessions did.
 func watched(t *testing.T, m *memory, lasts time.Duration) (seconds map[string]float64, looks int) {
 	t.Helper()
-	shots, err := m.watch(t.Context(), time.Now().Add(lasts), 20*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shots := testkit.Must(m.watch(t.Context(), time.Now().Add(lasts), 20*time.Millisecond))(t)
 	seconds = map[string]float64{}
 	for _, s := range shots {
 		for _, x := range s.Sessions {
@@ -135,23 +133,17 @@ func TestManyIdleSessions(t *testing.T) {
 			idle[i] = waits.Seen{Word: clientRead}
 		}
 		m, f := serving(append(idle, waits.Seen{Word: lockTuple, Xact: true})...)
-		if err := m.list(time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.list(time.Now()))
 		m.settle(func(int64) bool { return false })
 		m.churned, f.looks, f.asked = time.Time{}, 0, 0
 		shots, err := m.watch(t.Context(), time.Now(), 20*time.Millisecond)
 		if err != nil || len(shots) != 0 {
 			t.Fatalf("%v, %d looks", err, len(shots))
 		}
-		if err := m.list(time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.list(time.Now()))
 		f.looks = 0
 		for range 40 { // within one time between lists
-			if err := m.look(20 * time.Millisecond); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, m.look(20*time.Millisecond))
 		}
 		if m.flush(); f.looks > 40*4 || f.asked != 40 {
 			t.Errorf("40 looks looked at %d processes, asked of %d", f.looks, f.asked)
@@ -239,9 +231,7 @@ func TestMemoryAgrees(t *testing.T) {
 		"nothing is told":   {nil, false},
 	} {
 		m, _ := serving(waits.Seen{Word: lockTuple, Xact: true}, waits.Seen{Word: clientRead})
-		if err := m.list(time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.list(time.Now()))
 		if err := m.agree(func() ([]explain.Row, error) { return c.rows, nil }); (err != nil) != c.bad {
 			t.Errorf("%s: %v", name, err)
 		}

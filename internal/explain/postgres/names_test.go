@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // answers gives the next list of rows to each question.
@@ -95,9 +96,7 @@ func TestMute(t *testing.T) {
 	for number, want := range map[int]int{130000: 1, 140000: 0} {
 		a := &answers{rows: [][]explain.Row{{cells("disabled|||client backend|-|")}}}
 		s := &Source{Asked: explain.Asked{Asker: a}, version: versionOf(number), looked: true}
-		if _, err := s.Name(t.Context(), false); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Name(t.Context(), false))(t)
 		missing := strings.Join(s.Account(explain.Growth{}).Missing, "; ")
 		if s.untold != want || strings.Contains(missing, "1 sessions wait for their clients") != (want > 0) {
 			t.Errorf("%d: %d, %s", number, s.untold, missing)

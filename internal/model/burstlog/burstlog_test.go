@@ -19,13 +19,10 @@ import (
 const head = `{"schema":1,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test"}` + "\n"
 
 func TestRead(t *testing.T) {
-	r, err := burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":0.06,"idle":0.04}
+	r := testkit.Must(burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":0.06,"idle":0.04}
 {"cpu":1,"at":0.02,"busy":0.03,"idle":0.05}
 {"cpu":0,"at":0.1,"busy":0.02,"idle":0}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	if diff := cmp.Diff([]float64{0.06, 0.03, 0.02}, r.Busy); diff != "" {
 		t.Error(diff)
 	}
@@ -93,11 +90,8 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestSmallGapsAreCutOut(t *testing.T) {
-	r, err := burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":1,"idle":1}
-{"cpu":0,"at":2.05,"busy":1,"idle":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":1,"idle":1}
+{"cpu":0,"at":2.05,"busy":1,"idle":1}`)))(t)
 	want := []string{"gaps of up to 50 ms in all were cut out of the record, on 1 of 1 CPUs"}
 	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Error(diff)
@@ -116,10 +110,7 @@ func TestRoundTrip(t *testing.T) {
 	testkit.Check(t, func(t *rapid.T) {
 		h := burstlog.Head{Started: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "started"), 0).UTC(), CPUs: []int{0, 3}, Source: "rapid"}
 		var file bytes.Buffer
-		w, err := burstlog.NewWriter(&file, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(burstlog.NewWriter(&file, h))(t)
 		length := rapid.Float64Range(1e-6, 100)
 		end := map[int]float64{}
 		var busy, idle []float64
@@ -128,26 +119,17 @@ func TestRoundTrip(t *testing.T) {
 			b.At = end[b.CPU]
 			end[b.CPU] += b.Busy + b.Idle
 			busy, idle = append(busy, b.Busy), append(idle, b.Idle)
-			if err := w.Write(b); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.Write(b))
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := burstlog.Read(&file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Flush())
+		r := testkit.Must(burstlog.Read(&file))(t)
 		if diff := cmp.Diff(busy, r.Busy) + cmp.Diff(idle, r.Idle); diff != "" || len(r.Warnings) > 0 {
 			t.Fatal(diff, r.Warnings)
 		}
 		if l := r.Load(); !(l > 0 && l <= 1) {
 			t.Fatalf("load %v", l)
 		}
-		if err := r.Replay("r").Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, r.Replay("r").Validate())
 	})
 }
 
@@ -155,18 +137,13 @@ func TestWriterRefuses(t *testing.T) {
 	if _, err := burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}); err == nil {
 		t.Error("a head without CPUs was taken")
 	}
-	w, err := burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}}))(t)
 	for _, b := range []burstlog.Burst{{CPU: 1, Busy: 1}, {Busy: math.NaN(), Idle: 1}, {Busy: 1, Idle: math.Inf(1)}, {At: -1, Busy: 1}} {
 		if err := w.Write(b); err == nil {
 			t.Errorf("%+v was taken", b)
 		}
 	}
-	if err := w.Write(burstlog.Burst{At: 1, Busy: 1, Idle: 1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Write(burstlog.Burst{At: 1, Busy: 1, Idle: 1}))
 	if err := w.Write(burstlog.Burst{At: 2, Busy: 1, Idle: 1}); err == nil {
 		t.Error("an overlap was taken")
 	}
@@ -181,10 +158,7 @@ func TestManyBursts(t *testing.T) {
 		bursts = append(bursts, b)
 		sum, at = sum+b.Busy, at+b.Busy+b.Idle
 	}
-	r, err := burstlog.New(burstlog.Head{CPUs: []int{0}}, bursts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(burstlog.New(burstlog.Head{CPUs: []int{0}}, bursts))(t)
 	d := r.Open("many").Slice
 	if mean := sum / 54321; len(d.Values) != 5000 || !cmp.Equal(d.Mean, mean, cmpopts.EquateApprox(1e-3, 0)) {
 		t.Errorf("%d values, mean %v, expected %v", len(d.Values), d.Mean, mean)

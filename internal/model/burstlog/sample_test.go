@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 const sampled = `{"schema":2,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test","length":60,"seen":0.1,"load":0.3,"lost":1,"service":"pid:1"}` + "\n"
@@ -71,28 +72,18 @@ func TestResample(t *testing.T) {
 	spread := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
 		var b bytes.Buffer
-		w, err := burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}}))(t)
 		at := 0.0
 		for i := range 1000 {
 			busy := 0.01
 			if phases && i >= 500 || !phases && i%2 == 1 {
 				busy = 0.03
 			}
-			if err := w.Write(burstlog.Burst{At: at, Busy: busy, Idle: 0.06 - busy}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.Write(burstlog.Burst{At: at, Busy: busy, Idle: 0.06 - busy}))
 			at += 0.06
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := burstlog.Read(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Flush())
+		r := testkit.Must(burstlog.Read(&b))(t)
 		var means []float64
 		for i := range 200 {
 			w := r.Resample(rand.New(rand.NewPCG(1, uint64(i)))).Replay("x")

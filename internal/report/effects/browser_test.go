@@ -13,37 +13,28 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/chrome"
+	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
-
-// browser is one for all tests, since starting one takes seconds.
-var browser chrome.Browser
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	browser.Close() // os.Exit runs nothing deferred
-	os.Exit(status)
-}
 
 func page(t *testing.T, s *effects.Set) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := effects.WriteHTML(&b, s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, effects.WriteHTML(&b, s))
 	return b.String()
 }
 
 // TestInBrowser looks at samples in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
+	browser := pages.Start(t)
 	for _, name := range []string{"gzip", "power", "compared", "splitplot", "query", "dialog", "degree", "smt-harm",
-		"smt-none", "smt-noisy", "smt-untestable", "smt-empty", "empty", "paused", "hostile", "large"} {
+		"smt-empty", "empty", "hostile", "large"} {
 		t.Run(name, func(t *testing.T) {
-			b := chrome.Open(t, browser.Start(t), page(t, samples[name]()), "", 1200)
-			if bad := chrome.Eval[[]string](t, b, noTable); len(bad) > 0 {
+			b := pages.Open(t, browser, page(t, samples[name]()), "", 1200)
+			if bad := pages.Eval[[]string](t, b, noTable); len(bad) > 0 {
 				t.Errorf("pictures without a table: %q", bad)
 			}
-			chrome.Inspect(t, b, "effects-"+name)
+			pages.Inspect(t, b, "effects-"+name)
 		})
 	}
 }
@@ -53,46 +44,40 @@ const noTable = `[...document.querySelectorAll("figure")].filter((f) => !f.query
 
 // On paper the effects stand with their reasons, dark ink on white, within an A4 page.
 func TestPrintInBrowser(t *testing.T) {
-	b := chrome.Open(t, browser.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
-	chrome.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	chrome.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
-	if got := chrome.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
+	b := pages.Open(t, pages.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
+	pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	pages.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
+	if got := pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
 		t.Errorf("paper is %s", got)
 	}
-	if wide := chrome.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => Math.round(e.getBoundingClientRect().right)))`); wide > 718 {
+	if wide := pages.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => Math.round(e.getBoundingClientRect().right)))`); wide > 718 {
 		t.Errorf("the print is %d wide on 718", wide)
 	}
-	chrome.Look(t, b, "effects-print")
-	pdf := chrome.Get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	pages.Look(t, b, "effects-print")
+	pdf := pages.Get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if !bytes.HasPrefix(pdf, []byte("%PDF")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
 	if dir := os.Getenv("HOSTLAB_SHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, "effects.pdf"), pdf, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "effects.pdf"), pdf, 0o644))
 	}
 }
 
 // Sorting works by value, and the page's data is the JSON document.
 func TestPageWorksInBrowser(t *testing.T) {
 	s := samples["power"]()
-	b := chrome.Open(t, browser.Start(t), page(t, s), "", 1280)
+	b := pages.Open(t, pages.Start(t), page(t, s), "", 1280)
 	b.Run(t, chromedp.Click(chromedp.CSS("table.sortable thead th:nth-child(2) button")))
-	sorted := chrome.Eval[[]float64](t, b, `[...document.querySelector("table.sortable").tBodies[0].rows].map((r) => parseFloat(r.cells[1].dataset.sort))`)
+	sorted := pages.Eval[[]float64](t, b, `[...document.querySelector("table.sortable").tBodies[0].rows].map((r) => parseFloat(r.cells[1].dataset.sort))`)
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i] < sorted[i-1] {
 			t.Errorf("not sorted: %v", sorted)
 		}
 	}
-	data := chrome.Eval[string](t, b, `document.getElementById("data").textContent`)
+	data := pages.Eval[string](t, b, `document.getElementById("data").textContent`)
 	var got, want any
-	if err := json.Unmarshal([]byte(data), &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(data), &got))
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &want))
 	if !equal(got, want) {
 		t.Error("the page's data is not the JSON document")
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
+	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 func comparisonWarnings(t *testing.T, s *effects.Set) []string {
@@ -16,16 +17,14 @@ func comparisonWarnings(t *testing.T, s *effects.Set) []string {
 	var doc struct {
 		Comparison struct{ Warnings []string }
 	}
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &doc))
 	return doc.Comparison.Warnings
 }
 
 // Studies that have nothing in common are told apart in one sentence, by the names
 // of their directories, and every one that lacks an effect is named.
 func TestCompareUnlike(t *testing.T) {
-	gzip, other, power := experiments.Gzip(), experiments.Others(), experiments.Power()
+	gzip, other, power := pages.Gzip(), pages.Others(), pages.Power()
 	gzip.Analysis.Experiment.Study = strings.Repeat("0123456789abcdef", 4)
 	other.Analysis.Experiment.Study = gzip.Analysis.Experiment.Study
 	power.Analysis.Experiment.Study = strings.Repeat("fedcba9876543210", 4)
@@ -62,9 +61,9 @@ func TestCompareUnlike(t *testing.T) {
 }
 
 func TestCompareCopy(t *testing.T) {
-	again := experiments.Gzip()
+	again := pages.Gzip()
 	again.Dir = "copy"
-	if w := comparisonWarnings(t, set(experiments.Gzip(), again)); len(w) != 1 || !strings.HasPrefix(w[0], "gzip and copy are the same experiment") {
+	if w := comparisonWarnings(t, set(pages.Gzip(), again)); len(w) != 1 || !strings.HasPrefix(w[0], "gzip and copy are the same experiment") {
 		t.Errorf("%q", w)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 func set(reports ...effects.Report) *effects.Set {
@@ -23,34 +23,34 @@ func set(reports ...effects.Report) *effects.Set {
 
 // samples are sets to report on, by name.
 var samples = map[string]func() *effects.Set{
-	"gzip":           func() *effects.Set { return set(experiments.Gzip()) },
-	"null":           func() *effects.Set { return set(experiments.Null()) },
-	"adjusted":       func() *effects.Set { return set(experiments.Adjusted()) },
-	"live":           func() *effects.Set { return set(experiments.Live()) },
-	"harmed":         func() *effects.Set { return set(experiments.Harmed()) },
-	"noisy":          func() *effects.Set { return set(experiments.Noisy()) },
-	"running":        func() *effects.Set { return set(experiments.Running()) },
-	"failing":        func() *effects.Set { return set(experiments.Failing()) },
-	"stalls":         func() *effects.Set { return set(experiments.Stalls()) },
-	"power":          func() *effects.Set { return set(experiments.Power()) },
-	"splitplot":      func() *effects.Set { return set(experiments.SplitPlot()) },
-	"query":          func() *effects.Set { return set(experiments.Query()) },
-	"dialog":         func() *effects.Set { return set(experiments.Dialog()) },
-	"degree":         func() *effects.Set { return set(experiments.Degree()) },
-	"newer":          func() *effects.Set { return set(experiments.Newer()) },
-	"smt-harm":       func() *effects.Set { return set(experiments.SMTHarm()) },
-	"smt-none":       func() *effects.Set { return set(experiments.SMTNone()) },
-	"smt-noisy":      func() *effects.Set { return set(experiments.SMTNoisy()) },
-	"smt-untestable": func() *effects.Set { return set(experiments.SMTUntestable()) },
-	"smt-one-core":   func() *effects.Set { return set(experiments.SMTOneCore()) },
-	"smt-alike":      func() *effects.Set { return set(experiments.SMTAlike()) },
-	"smt-empty":      func() *effects.Set { return set(experiments.SMTEmpty()) },
-	"paused":         func() *effects.Set { return set(experiments.Paused()) },
-	"empty":          func() *effects.Set { return set(experiments.Empty()) },
-	"hostile":        func() *effects.Set { return set(experiments.Hostile()) },
-	"large":          func() *effects.Set { return set(experiments.Large(9000)) },
+	"gzip":           func() *effects.Set { return set(pages.Gzip()) },
+	"null":           func() *effects.Set { return set(pages.Null()) },
+	"adjusted":       func() *effects.Set { return set(pages.Adjusted()) },
+	"live":           func() *effects.Set { return set(pages.Live()) },
+	"harmed":         func() *effects.Set { return set(pages.Harmed()) },
+	"noisy":          func() *effects.Set { return set(pages.Noisy()) },
+	"running":        func() *effects.Set { return set(pages.Running()) },
+	"failing":        func() *effects.Set { return set(pages.Failing()) },
+	"stalls":         func() *effects.Set { return set(pages.Stalls()) },
+	"power":          func() *effects.Set { return set(pages.Power()) },
+	"splitplot":      func() *effects.Set { return set(pages.SplitPlot()) },
+	"query":          func() *effects.Set { return set(pages.Query()) },
+	"dialog":         func() *effects.Set { return set(pages.Dialog()) },
+	"degree":         func() *effects.Set { return set(pages.Degree()) },
+	"newer":          func() *effects.Set { return set(pages.Newer()) },
+	"smt-harm":       func() *effects.Set { return set(pages.SMTHarm()) },
+	"smt-none":       func() *effects.Set { return set(pages.SMTNone()) },
+	"smt-noisy":      func() *effects.Set { return set(pages.SMTNoisy()) },
+	"smt-untestable": func() *effects.Set { return set(pages.SMTUntestable()) },
+	"smt-one-core":   func() *effects.Set { return set(pages.SMTOneCore()) },
+	"smt-alike":      func() *effects.Set { return set(pages.SMTAlike()) },
+	"smt-empty":      func() *effects.Set { return set(pages.SMTEmpty()) },
+	"paused":         func() *effects.Set { return set(pages.Paused()) },
+	"empty":          func() *effects.Set { return set(pages.Empty()) },
+	"hostile":        func() *effects.Set { return set(pages.Hostile()) },
+	"large":          func() *effects.Set { return set(pages.Large(9000)) },
 	"compared": func() *effects.Set {
-		s := set(experiments.Gzip(), experiments.Others())
+		s := set(pages.Gzip(), pages.Others())
 		return s
 	},
 }
@@ -73,7 +73,7 @@ func formats() map[string]func(io.Writer, *effects.Set) error {
 // wherever others choose the text of a record.
 func TestHostileTextStaysText(t *testing.T) {
 	for _, name := range append([]string{"=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1"}, testkit.Hostile...) {
-		r := experiments.Others()
+		r := pages.Others()
 		x := r.Analysis.Experiment
 		x.Name, x.Title, x.Workload, x.File = name, name, name, name
 		x.Host["hostname"], x.Host["cpu"] = name, name
@@ -95,10 +95,7 @@ func TestHostileTextStaysText(t *testing.T) {
 			if format != "csv" {
 				continue
 			}
-			rows, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := testkit.Must(csv.NewReader(bytes.NewReader(out)).ReadAll())(t)
 			numbers := 0
 			for _, row := range rows {
 				for _, cell := range row {
@@ -123,9 +120,7 @@ func TestHostileTextStaysText(t *testing.T) {
 func written(t testing.TB, s *effects.Set, write func(io.Writer, *effects.Set) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b, s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, write(&b, s))
 	return b.Bytes()
 }
 

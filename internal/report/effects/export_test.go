@@ -11,21 +11,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
+	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 // docs/schema/report.schema.json describes what WriteJSON writes, and refuses what
 // it does not.
 func TestSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json"))(t)
 	for name, make := range samples {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(written(t, make(), effects.WriteJSON)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(written(t, make(), effects.WriteJSON))))(t)
 		if err := schema.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -42,9 +37,7 @@ func TestJSONEffects(t *testing.T) {
 		var doc struct {
 			Effects []map[string]any `json:"effects"`
 		}
-		if err := json.Unmarshal(written(t, samples[name](), effects.WriteJSON), &doc); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal(written(t, samples[name](), effects.WriteJSON), &doc))
 		if len(doc.Effects) != n {
 			t.Fatalf("%s: %d effects, want %d", name, len(doc.Effects), n)
 		}
@@ -88,10 +81,7 @@ func TestCSV(t *testing.T) {
 		}
 	}
 	s := samples["gzip"]()
-	rows, err := csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Must(csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll())(t)
 	at := map[string]int{}
 	for i, h := range rows[0] {
 		at[h] = i
@@ -113,7 +103,7 @@ func TestCSV(t *testing.T) {
 
 // 100,000 runs: the analysis is made outside, as cmd/hostlab measures the whole.
 func BenchmarkWrite(b *testing.B) {
-	s := set(experiments.Large(100_000))
+	s := set(pages.Large(100_000))
 	for name, write := range map[string]func() []byte{
 		"json": func() []byte { return written(b, s, effects.WriteJSON) },
 		"html": func() []byte { return written(b, s, effects.WriteHTML) },

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // document is what the tests read of the JSON.
@@ -41,9 +42,7 @@ type cell struct {
 
 func decoded[T any](t *testing.T, s *effects.Set) (doc T) {
 	t.Helper()
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &doc))
 	return doc
 }
 
@@ -135,10 +134,7 @@ func TestContaminatedRuns(t *testing.T) {
 	if !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "a guard broken in every attempt") }) {
 		t.Errorf("no warning: %q", x.Warnings)
 	}
-	rows, err := csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Must(csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll())(t)
 	column := slices.Index(rows[0], "contaminated")
 	for i, r := range s.Reports[0].Runs {
 		if rows[i+1][column] != r.Contaminated {

@@ -9,12 +9,13 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
-	"hostlab/internal/report/reporttest/experiments"
+	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/pages"
 )
 
 // A level whose runs fail has the headline and exit status 11, in text as in JSON.
 func TestFailuresAreTheHeadline(t *testing.T) {
-	s := set(experiments.Failing())
+	s := set(pages.Failing())
 	if s.Outcome() != analysis.Open {
 		t.Errorf("outcome %v", s.Outcome())
 	}
@@ -39,9 +40,7 @@ func TestFailuresAreTheHeadline(t *testing.T) {
 			First string `json:"first_run"`
 		}
 	}
-	if err := json.Unmarshal(written(t, s, effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, s, effects.WriteJSON), &doc))
 	first := strings.Join(strings.Fields(string(written(t, s, func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
 	const want = "level 6 in 10 of 30 runs (33.3 %"
 	if !strings.Contains(first[:600], want) || !strings.Contains(doc.Verdicts[0], want) || doc.Outcome != "inconclusive" {
@@ -60,7 +59,7 @@ func TestFailuresAreTheHeadline(t *testing.T) {
 
 // Where so many runs fail that there is no estimate, the headline says so too.
 func TestFailuresAreTheHeadlineWithoutAnEstimate(t *testing.T) {
-	r := experiments.Failing()
+	r := pages.Failing()
 	r.Analysis.Effects[0].Value = math.NaN()
 	first := strings.Join(strings.Fields(string(written(t, set(r), func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
 	if !strings.HasPrefix(first, "level 6 against 1 is inconclusive, as runs fail: level 6 in 10 of 30 runs") {
@@ -77,9 +76,7 @@ func TestWarningsRepeatNoField(t *testing.T) {
 			Warnings        []string
 		}
 	}
-	if err := json.Unmarshal(written(t, set(experiments.Stalls(), experiments.Gzip()), effects.WriteJSON), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(written(t, set(pages.Stalls(), pages.Gzip()), effects.WriteJSON), &doc))
 	stalls, secondary := 0, 0
 	for _, e := range doc.Effects {
 		if e.Stalls {

@@ -130,18 +130,9 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 // conforms compares a section with its part of the report's schema.
 func conforms(t *testing.T, section any) {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(section)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/LogDevice"))(t)
+	b := testkit.Must(json.Marshal(section))(t)
+	doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
 	if err := schema.Validate(doc); err != nil {
 		t.Error(err)
 	}

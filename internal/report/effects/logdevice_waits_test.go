@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // sampledRecord is logRecord with looks at the job's session: its waits for the log go
@@ -77,9 +78,7 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 	set := &Set{Reports: []Report{{Dir: "log", Analysis: a}}}
 	for name, write := range map[string]func(io.Writer, *Set) error{"html": WriteHTML, "json": WriteJSON, "markdown": WriteMarkdown, "text": func(w io.Writer, s *Set) error { return WriteText(w, s, Options{}) }} {
 		var b bytes.Buffer
-		if err := write(&b, set); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, write(&b, set))
 		for _, word := range []string{"IO:WALSync", "LWLock:WALWrite"} {
 			if !strings.Contains(b.String(), word) {
 				t.Errorf("%s: no %s", name, word)

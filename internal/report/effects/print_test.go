@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/document"
+	"hostlab/internal/testkit"
 )
 
 // The formats of documents, as the command prints them.
@@ -39,8 +40,6 @@ func parts(e logDevice) (tables []*document.Table, lines []string) {
 func printed(t *testing.T, e logDevice) string {
 	t.Helper()
 	var b strings.Builder
-	if err := document.WriteMarkdown(&b, &document.Document{Sections: []document.Section{e.section("")}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteMarkdown(&b, &document.Document{Sections: []document.Section{e.section("")}}))
 	return b.String()
 }

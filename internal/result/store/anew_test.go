@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // A record of which no run counts gives its place to the next, unless there is something to put back or to learn from, or a file
@@ -49,9 +50,7 @@ func TestCreateAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := create(t, 1)
-			if err := c.do(s, dir); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, c.do(s, dir))
 			s.Close()
 			before := tree(t, dir)
 			if err := Vacant(dir); (err == nil) != c.anew {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // ended is a record of four runs that has ended.
@@ -16,14 +17,9 @@ func ended(t *testing.T) (dir string, lines [][]byte) {
 	t.Helper()
 	s, dir := create(t, 2)
 	appendAll(t, s, okRun(0, 0), okRun(0, 1), okRun(1, 0), okRun(1, 1))
-	if err := s.End(result.End{Reason: "looks", Blocks: 2}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End(result.End{Reason: "looks", Blocks: 2}))
 	s.Close()
-	data, err := os.ReadFile(filepath.Join(dir, runsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(dir, runsFile)))(t)
 	return dir, bytes.SplitAfter(data, []byte("\n"))[:4]
 }
 
@@ -54,15 +50,11 @@ func TestLostLines(t *testing.T) {
 				for _, i := range c.keep {
 					data = append(data, lines[i]...)
 				}
-				if err := os.WriteFile(filepath.Join(dir, runsFile), append(data, c.torn...), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(filepath.Join(dir, runsFile), append(data, c.torn...), 0o600))
 				want := c.ended
 				if !over {
 					want = c.open
-					if err := os.Remove(filepath.Join(dir, endFile)); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, os.Remove(filepath.Join(dir, endFile)))
 				}
 				r, err := Load(dir)
 				if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir)) {
@@ -84,28 +76,18 @@ func TestLostLines(t *testing.T) {
 func TestReopens(t *testing.T) {
 	dir, lines := ended(t)
 	name := filepath.Join(dir, runsFile)
-	if err := os.WriteFile(name, bytes.Join(lines, nil)[:len(lines[0])*4-7], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, bytes.Join(lines, nil)[:len(lines[0])*4-7], 0o600))
 	for range 2 { // the first session is killed before it has done anything
-		s, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Open(dir))(t)
 		if n := len(s.Record().Runs); n != 3 || s.Record().End != nil {
 			t.Fatalf("%d runs, end %v", n, s.Record().End)
 		}
 		s.Close()
 	}
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Open(dir))(t)
 	defer s.Close()
 	appendAll(t, s, okRun(1, 1))
-	if err := s.End(result.End{Reason: "looks", Blocks: 2}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End(result.End{Reason: "looks", Blocks: 2}))
 	if r := mustLoad(t, dir); len(r.Runs) != 4 || r.End == nil || r.End.Runs != 4 || len(r.Warnings) != 0 {
 		t.Errorf("%d runs, end %v, warnings %q", len(r.Runs), r.End, r.Warnings)
 	}

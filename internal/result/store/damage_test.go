@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // The last line may be cut anywhere, as by a power cut, and all lines before it
@@ -24,10 +25,7 @@ func TestTornLastLine(t *testing.T) {
 	}
 	s.Close()
 	name := filepath.Join(dir, runsFile)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Must(os.ReadFile(name))(t)
 	start := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 	for cut := start; cut < len(whole); cut++ {
 		for _, zeroes := range []int{0, 1, len(whole) - cut} { // blocks that were allocated and never written
@@ -35,9 +33,7 @@ func TestTornLastLine(t *testing.T) {
 			if zeroes == len(whole)-cut && zeroes > 1 {
 				torn[len(torn)-1] = '\n'
 			}
-			if err := os.WriteFile(name, torn, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(name, torn, 0o600))
 			r := mustLoad(t, dir)
 			warned := len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], name+":3")
 			if len(torn) == start {
@@ -49,10 +45,7 @@ func TestTornLastLine(t *testing.T) {
 			if got, _ := os.ReadFile(name); !bytes.Equal(got, torn) {
 				t.Fatal("reading changed the file")
 			}
-			s, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := testkit.Must(Open(dir))(t)
 			appendAll(t, s, runs[2])
 			s.Close()
 			if got, _ := os.ReadFile(name); !bytes.Equal(got, whole) {
@@ -64,10 +57,7 @@ func TestTornLastLine(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	line := func(r result.Run) string {
-		data, err := marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(marshal(r))(t)
 		return string(data)
 	}
 	elsewhere := okRun(0, 1)
@@ -108,9 +98,7 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, dir := create(t, 2)
 			s.Close()
-			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o600))
 			before := tree(t, dir)
 			for which, open := range map[string]func() error{
 				"load": func() error { _, err := Load(dir); return err },
@@ -172,15 +160,9 @@ func TestWaitingAndSpent(t *testing.T) {
 func BenchmarkLoad100k(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "r")
 	const blocks = 50_000
-	s, err := Create(dir, sample(blocks), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := testkit.Must(Create(dir, sample(blocks), nil))(b)
 	s.Close()
-	f, err := os.Create(filepath.Join(dir, runsFile))
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := testkit.Must(os.Create(filepath.Join(dir, runsFile)))(b)
 	for block := range blocks {
 		for slot := range 2 {
 			r := okRun(block, slot)
@@ -192,13 +174,8 @@ func BenchmarkLoad100k(b *testing.B) {
 				r.Latency.Edge = append(r.Latency.Edge, 1e-4*float64(i))
 				r.Latency.Count = append(r.Latency.Count, i)
 			}
-			data, err := marshal(r)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := f.Write(data); err != nil {
-				b.Fatal(err)
-			}
+			data := testkit.Must(marshal(r))(b)
+			testkit.Must(f.Write(data))(b)
 		}
 	}
 	info, _ := f.Stat()
@@ -214,15 +191,10 @@ func BenchmarkLoad100k(b *testing.B) {
 
 // Append is what the runner adds to each run, fsync included.
 func BenchmarkAppend(b *testing.B) {
-	s, err := Create(filepath.Join(b.TempDir(), "r"), sample(b.N/2+1), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := testkit.Must(Create(filepath.Join(b.TempDir(), "r"), sample(b.N/2+1), nil))(b)
 	defer s.Close()
 	b.ResetTimer()
 	for i := range b.N {
-		if err := s.Append(okRun(i/2, i%2)); err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, s.Append(okRun(i/2, i%2)))
 	}
 }

@@ -32,14 +32,9 @@ func TestDecodeRun(t *testing.T) {
 			Latency:  &result.Distribution{Edge: rapid.SliceOf(number).Draw(t, "edges"), Count: rapid.SliceOf(rapid.Int()).Draw(t, "counts")},
 			Waits:    &result.Waits{Looks: rapid.Int().Draw(t, "looks"), Events: []result.Wait{{Name: text.Draw(t, "event"), Part: text.Draw(t, "part"), Seconds: number.Draw(t, "waited")}}},
 		}
-		line, err := marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := testkit.Must(marshal(r))(t)
 		var got result.Run
-		if err := new(holding).decode(line, &got); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, new(holding).decode(line, &got))
 		if diff := cmp.Diff(r, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("%q: %s", line, diff)
 		}
@@ -58,9 +53,7 @@ func TestLoadHeld(t *testing.T) {
 		"hold more values than fit":                   strings.Repeat(`{"waits":{"events":[{}`+strings.Repeat(",{}", 50_000)+"]}}\n", 90),
 	} {
 		_, dir := create(t, 2)
-		if err := os.WriteFile(filepath.Join(dir, runsFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, runsFile), []byte(text), 0o600))
 		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -79,10 +72,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "record")
 	x := sample(1)
 	x.Name = hostile
-	s, err := Create(dir, x, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Create(dir, x, nil))(t)
 	run := okRun(0, 0)
 	run.Warnings = []string{hostile}
 	appendAll(t, s, run)

@@ -57,17 +57,11 @@ func TestRecordOfAnotherUser(t *testing.T) {
 			appendAll(t, s, okRun(0, 0))
 			s.Close()
 			victim := filepath.Join(t.TempDir(), "victim")
-			if err := os.WriteFile(victim, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(victim, nil, 0o644))
 			if name == "linked lock" {
-				if err := os.WriteFile(victim, []byte("keep"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(victim, []byte("keep"), 0o644))
 			}
-			if err := c.plant(dir, victim); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, c.plant(dir, victim))
 			before, _ := os.ReadFile(victim)
 			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Open: %v", err)
@@ -98,9 +92,7 @@ func TestCreateInAnotherUsersDirectory(t *testing.T) {
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
 		t.Errorf("the victim holds %q, %v", b, err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, LockFile)), os.Chown(dir, stranger, stranger)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Remove(filepath.Join(dir, LockFile)), os.Chown(dir, stranger, stranger)))
 	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "belongs to uid 12345") {
 		t.Errorf("%v", err)
 	}

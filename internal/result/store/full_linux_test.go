@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // A disk that is full in the middle of a line: the limit on the size of files
@@ -32,10 +33,7 @@ func TestDiskFull(t *testing.T) {
 
 func fillDisk(t *testing.T, dir string) {
 	signal.Ignore(syscall.SIGXFSZ) // or it would end the process before EFBIG is returned
-	s, err := Create(dir, sample(200), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Create(dir, sample(200), nil))(t)
 	appendAll(t, s, okRun(0, 0), okRun(0, 1))
 	size := s.runs.size
 	line := size / 2
@@ -75,11 +73,7 @@ func fillDisk(t *testing.T, dir string) {
 func limit(t *testing.T, size uint64) {
 	t.Helper()
 	var now unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &now); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &now))
 	now.Cur = size
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &now); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &now))
 }

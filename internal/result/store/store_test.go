@@ -15,6 +15,7 @@ import (
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // sample is an experiment of two cells and as many blocks as asked for.
@@ -42,10 +43,7 @@ func okRun(block, slot int) result.Run {
 func create(t *testing.T, blocks int) (*Store, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a", "record")
-	s, err := Create(dir, sample(blocks), []byte("study\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Create(dir, sample(blocks), []byte("study\n")))(t)
 	t.Cleanup(func() { s.Close() })
 	return s, dir
 }
@@ -53,9 +51,7 @@ func create(t *testing.T, blocks int) (*Store, string) {
 func appendAll(t *testing.T, s *Store, runs ...result.Run) {
 	t.Helper()
 	for _, r := range runs {
-		if err := s.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Append(r))
 	}
 }
 
@@ -70,16 +66,12 @@ func TestRoundTrip(t *testing.T) {
 	runs := []result.Run{warm, okRun(0, 0), void, again, okRun(1, 0)}
 	appendAll(t, s, runs...)
 	entry := Entry{Op: Original, At: time.Unix(1e9, 0).UTC(), Factor: "f", Value: "a"}
-	if err := s.Journal(entry); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Journal(entry))
 	for i := range runs {
 		runs[i].Seq = i
 	}
 	end := result.End{Reason: "looks", Blocks: 1, Runs: len(runs), At: time.Unix(2e9, 0).UTC()}
-	if err := s.End(end); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End(end))
 	want := &Record{Dir: dir, Experiment: sample(2), Study: []byte("study\n"), Runs: runs, End: &end, Journal: []Entry{entry}}
 	for _, got := range []*Record{s.Record(), mustLoad(t, dir)} {
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -93,10 +85,7 @@ func TestRoundTrip(t *testing.T) {
 
 func mustLoad(t *testing.T, dir string) *Record {
 	t.Helper()
-	r, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Load(dir))(t)
 	return r
 }
 
@@ -119,9 +108,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 
 	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "thesis.tex"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(other, "thesis.tex"), nil, 0o600))
 	if _, err := Create(other, sample(1), nil); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("in a directory of others' files: %v", err)
 	}
@@ -136,17 +123,12 @@ func TestCreateRefuses(t *testing.T) {
 	// What a Create that was killed leaves is no record, and in nobody's way.
 	torn := t.TempDir()
 	for _, name := range []string{LockFile, studyFile, temporary(headFile)} {
-		if err := os.WriteFile(filepath.Join(torn, name), []byte("{"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(torn, name), []byte("{"), 0o600))
 	}
 	if _, err := Load(torn); !errors.Is(err, ErrNone) {
 		t.Errorf("loading the leftovers: %v", err)
 	}
-	again, err := Create(torn, sample(1), []byte("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Create(torn, sample(1), []byte("x")))(t)
 	again.Close()
 	mustLoad(t, torn)
 }
@@ -155,17 +137,14 @@ func TestCreateRefuses(t *testing.T) {
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == LockFile {
 			return err
 		}
 		b, err := os.ReadFile(path)
 		out[d.Name()] = string(b)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -180,16 +159,11 @@ func TestLock(t *testing.T) {
 		t.Errorf("got %q, want %q in it", err, want)
 	}
 	mustLoad(t, dir) // reading needs no lock
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Close())
 	if err := s.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
-	again, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Open(dir))(t)
 	again.Close()
 }
 
@@ -197,9 +171,7 @@ func TestLock(t *testing.T) {
 func TestLoadWhileALineIsWritten(t *testing.T) {
 	s, dir := create(t, 2)
 	appendAll(t, s, okRun(0, 0))
-	if _, err := s.runs.f.WriteString(`{"block":`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.runs.f.WriteString(`{"block":`))(t)
 	if r := mustLoad(t, dir); len(r.Runs) != 1 || len(r.Warnings) != 0 {
 		t.Errorf("%d runs, warnings %q", len(r.Runs), r.Warnings)
 	}
@@ -216,13 +188,9 @@ func TestRunsMissing(t *testing.T) {
 		"created": func(*Store) error { return nil }, // killed right then
 	} {
 		s, dir := create(t, 1)
-		if err := begin(s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, begin(s))
 		s.Close()
-		if err := os.Remove(filepath.Join(dir, runsFile)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(filepath.Join(dir, runsFile)))
 		if _, err := Load(dir); (err == nil) != (name == "created") || err != nil && !strings.Contains(err.Error(), runsFile+" is missing") {
 			t.Errorf("%s: %v", name, err)
 		}

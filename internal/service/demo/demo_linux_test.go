@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -27,15 +28,9 @@ func TestMain(m *testing.M) {
 // TestDemo: parts add up to what was seen, next to nothing is left over, and the log is as slow as was planted.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Start(context.Background(), dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(context.Background(), dir, ""))(t)
 	time.Sleep(2 * time.Second) // until its load is what it should be
-	rep, err := explain.Record(context.Background(), s, explain.Options{For: 4 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rep := testkit.Must(explain.Record(context.Background(), s, explain.Options{For: 4 * time.Second}))(t)
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -22,23 +22,14 @@ import (
 // neither when it is closed nor when the process that started it is killed.
 func TestPostgres(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Start(context.Background(), dir, "postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(context.Background(), dir, "postgres"))(t)
 	defer s.Close()
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID()) + "/status")
 	if err != nil || os.Geteuid() == 0 && strings.Contains(string(status), "\nUid:\t0\t") {
 		t.Errorf("the server runs as root: %v", err)
 	}
-	dsn, err := connect.Parse(s.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := connect.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dsn := testkit.Must(connect.Parse(s.DSN()))(t)
+	source := testkit.Must(connect.Open(t.Context(), dsn))(t)
 	rep, err := explain.Record(t.Context(), source, explain.Options{For: 3 * time.Second})
 	if err != nil || rep.Transactions < 20 || rep.Log.Writes < 5 {
 		t.Errorf("%d transactions, %d log writes: %v", rep.Transactions, rep.Log.Writes, err)
@@ -56,13 +47,8 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestMain$")
 	cmd.Env = append(os.Environ(), "DEMO_IN="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
+	testkit.OK(t, cmd.Start())
 	b := make([]byte, 16)
 	n, _ := out.Read(b)
 	server, err := strconv.Atoi(strings.TrimSpace(string(b[:n])))

@@ -5,33 +5,22 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
+	"hostlab/internal/testkit"
 	"hostlab/internal/watch"
 )
 
 // BenchmarkSample takes and shows a sample of 512 CPUs, without what the terminal costs.
 func BenchmarkSample(b *testing.B) {
 	dir := b.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
-		b.Fatal(err)
-	}
-	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: dir}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, testkit.Made512(dir))
+	s := testkit.Must(watch.Open(watch.Config{Tree: host.Tree{Root: dir}}))(b)
 	defer s.Close()
 	v := View{Width: 80, Height: 24, Color: true, Interval: time.Second, Info: s.Info()}
 	now := time.Now()
-	last, err := s.Read(now)
-	if err != nil {
-		b.Fatal(err)
-	}
+	last := testkit.Must(s.Read(now))(b)
 	for b.Loop() {
 		now = now.Add(time.Second)
-		r, err := s.Read(now)
-		if err != nil {
-			b.Fatal(err)
-		}
+		r := testkit.Must(s.Read(now))(b)
 		sample := watch.Between(s.Info(), last, r)
 		last, v.Sample = r, &sample
 		if len(v.Render()) < 80*8 {

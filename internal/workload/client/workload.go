@@ -24,7 +24,7 @@ type (
 )
 
 // common is what they share.
-type common struct{}
+type common struct{ workload.Usual }
 
 // The engines, the modes and the sizes.
 const (

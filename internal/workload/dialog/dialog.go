@@ -21,7 +21,10 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{ cpus.Placed }
+type Workload struct {
+	workload.Usual
+	cpus.Placed
+}
 
 // Params are the workload's parameters.
 type Params struct {
@@ -79,7 +82,7 @@ func (Workload) Describe() workload.Description {
 			"spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a privilege. With a database, a step " +
 			"waits for queries in place of sleeping: SQLite in the worker's process, or a private PostgreSQL, over connections like " +
 			"those of work processes. That database runs on this host, on any CPU, and its work is not among a step's CPU time.",
-		Params: &Params{Slices: 1, Slice: workload.Millis(20), SliceDist: fixed, WaitDist: fixed, Database: none,
+		Params: &Params{Slices: 1, Slice: workload.Seconds(0.02), SliceDist: fixed, WaitDist: fixed, Database: none,
 			Documents: 200, Items: 200, ThinkDist: fixed, Placement: "spread", CPUs: cpus.All, Duration: workload.Seconds(2),
 			Policy: none, Floor: 0.5},
 		Responses: []workload.Response{

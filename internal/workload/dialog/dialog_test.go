@@ -151,7 +151,7 @@ func TestRecord(t *testing.T) {
 		}
 		return nil
 	})
-	v.(*Params).Duration, v.(*Params).Policy = workload.Millis(20), "fixed:50"
+	v.(*Params).Duration, v.(*Params).Policy = workload.Seconds(0.02), "fixed:50"
 	if got, r := run(); !strings.Contains(strings.Join(got.Warnings, "\n"), "a prediction from it would slow the work twice") || !strings.Contains(r.Source, "emulated as fixed:50") {
 		t.Errorf("from an emulated clock: %q, %s", got.Warnings, r.Source)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ workload.Usual }
 
 // Params are the workload's parameters.
 type Params struct {

@@ -6,7 +6,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Takes implements workload.Paced.
 func (Workload) Takes(params workload.Params, block int) time.Duration {
 	p := params.(*Params)
 	long, short := p.For.Duration, p.Short.Duration

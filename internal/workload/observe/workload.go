@@ -16,7 +16,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ workload.Usual }
 
 // first is how many blocks of a study have short periods: harm shows early in them.
 const first = 10

@@ -2,17 +2,28 @@ package scanlock
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/document"
+	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // docs/schema/scanlock.schema.json describes Data as JSON, and refuses what it
 // does not.
 func TestSchema(t *testing.T) {
+	testkit.Schema{Title: "hostlab workload scanlock --format json",
+		Description: "What threads that take a lock and threads that scan memory did in one run. Rates are per second of seconds. " +
+			"What is not known is null; what a thread of its role does not do is 0.",
+		Forms: []any{Data{Kind: "scanlock", Schema: Schema}}, Unknown: true,
+		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {Lock, Scan}, reflect.TypeFor[result.Evidence](): {result.Measured},
+			reflect.TypeFor[cpus.Place](): {cpus.Sibling, cpus.Core, cpus.LLC, cpus.Socket, cpus.Unknown}},
+	}.Equal(t, "scanlock.schema.json")
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/scanlock.schema.json")
 	if err != nil {
 		t.Fatal(err)

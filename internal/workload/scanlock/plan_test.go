@@ -13,8 +13,8 @@ import (
 	"hostlab/internal/cpus"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // made is a host of one socket whose cores have two threads, n/2 apart, and caches of
@@ -190,7 +190,7 @@ const fast = 0.05 // s of CPU time
 func made512(t testing.TB) *host.Facts {
 	t.Helper()
 	dir := t.TempDir()
-	if err := hosttest.Made512(dir); err != nil {
+	if err := testkit.Made512(dir); err != nil {
 		t.Fatal(err)
 	}
 	f := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})

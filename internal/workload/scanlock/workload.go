@@ -15,7 +15,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ workload.Usual }
 
 // Params are the workload's parameters.
 type Params struct {
@@ -47,8 +47,8 @@ func (Workload) Describe() workload.Description {
 		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after "+
 			"differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
-		Params: &Params{Scanner: result.NoScanner, Victim: -1, CPUs: cpus.All, WarmUp: workload.Millis(100),
-			Duration: workload.Millis(250)},
+		Params: &Params{Scanner: result.NoScanner, Victim: -1, CPUs: cpus.All, WarmUp: workload.Seconds(0.1),
+			Duration: workload.Seconds(0.25)},
 		Responses: []workload.Response{
 			{Name: "lock_rate", Title: "Acquisitions per second of the lock thread", Unit: "1/s", Better: "higher"},
 			{Name: "total_rate", Title: "Acquisitions per second of all threads that take locks", Unit: "1/s", Better: "higher"},

@@ -20,7 +20,10 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{ cpus.Placed }
+type Workload struct {
+	workload.Usual
+	cpus.Placed
+}
 
 const (
 	embedded   = "embedded" // the engines
@@ -80,7 +83,6 @@ func (Workload) Needs(ctx context.Context, p workload.Params) error {
 	return database.Installed(ctx, "engine", p.(*Params).Engine)
 }
 
-// Outside implements workload.Outside.
 func (Workload) Outside(params workload.Params) string {
 	p := params.(*Params)
 	if p.Engine != inSQLServer {

@@ -1,8 +1,10 @@
-package chrome
+//go:build system
+
+package pages
 
 import (
 	"archive/tar"
-	"compress/gzip"
+	packed "compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +20,7 @@ import (
 // axe is the rules of axe-core, which scripts/test-deps.sh brings, pinned, from npm.
 var axe = sync.OnceValues(func() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../../testbed/dl/axe-core-*.tgz"))
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../testbed/dl/axe-core-*.tgz"))
 	if err != nil || len(files) != 1 {
 		return "", fmt.Errorf("%d packages of axe-core in testbed/dl, want 1: run make test-deps", len(files))
 	}
@@ -27,7 +29,7 @@ var axe = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	z, err := packed.NewReader(f)
 	if err != nil {
 		return "", err
 	}
@@ -43,15 +45,21 @@ var axe = sync.OnceValues(func() (string, error) {
 	}
 })
 
-// Accessible fails the test for what axe-core finds on the page shown: all its rules, best practices too.
-func Accessible(t *testing.T, b *Tab) {
+// Accessible fails the test for what axe-core finds on the page shown: by all its rules, best practices too, or by those named.
+func Accessible(t *testing.T, b *Tab, only ...string) {
 	t.Helper()
 	rules, err := axe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Run(t, chromedp.Evaluate[chromedp.Void](rules+"; void 0"))
-	const run = `axe.run(document).then((r) => r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")))`
+	if !Eval[bool](t, b, `typeof axe === "object"`) {
+		b.Run(t, chromedp.Evaluate[chromedp.Void](rules+"; void 0"))
+	}
+	options := "{}"
+	if len(only) > 0 {
+		options = `{runOnly: ["` + strings.Join(only, `", "`) + `"]}`
+	}
+	run := "axe.run(document, " + options + `).then((r) => r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")))`
 	bad := Get(t, b, chromedp.Evaluate[[]string](run, chromedp.EvalAwaitPromise))
 	if len(bad) > 0 {
 		t.Errorf("axe-core:\n%s", strings.Join(bad, "\n"))

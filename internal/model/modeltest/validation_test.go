@@ -1,7 +1,7 @@
 // Package validation holds the cases by which the model is judged, in one list:
 // closed forms, ramp times, and published figures. The tests run
 // them and the page docs/validation.md prints them.
-package validation
+package modeltest
 
 import (
 	"context"
@@ -37,11 +37,11 @@ type Case struct {
 	Expected, Tolerance float64
 	// AtMost turns Expected into an upper bound of the mean, not of its interval.
 	AtMost bool
-	Run    func(context.Context) (Result, error)
+	Run    func(context.Context) (Answer, error)
 }
 
-// Result is the model's figure.
-type Result struct {
+// Answer is the model's figure.
+type Answer struct {
 	Mean, Low, High float64 // interval at 99 %; Low and High NaN for exact figures
 	N               int     // replications
 	Note            string
@@ -53,7 +53,7 @@ func (c Case) Judged() bool { return c.AtMost || c.Tolerance > 0 }
 // Passes reports whether the result satisfies the case: within tolerance and,
 // for closed forms, with Expected inside the interval. A case that is not judged
 // passes.
-func (c Case) Passes(r Result) bool {
+func (c Case) Passes(r Answer) bool {
 	switch {
 	case c.AtMost:
 		return r.Mean <= c.Expected
@@ -66,7 +66,7 @@ func (c Case) Passes(r Result) bool {
 }
 
 // Residual is Mean/Expected - 1; NaN when nothing was expected, an Expected of 0.
-func (c Case) Residual(r Result) float64 {
+func (c Case) Residual(r Answer) float64 {
 	if c.Expected == 0 {
 		return math.NaN()
 	}
@@ -109,23 +109,23 @@ func shared[T any](f func(context.Context) (T, error)) func(context.Context) (T,
 	}
 }
 
-func of(e result.Estimate) Result { return Result{Mean: e.Value, Low: e.Low, High: e.High, N: e.N} }
+func of(e result.Estimate) Answer { return Answer{Mean: e.Value, Low: e.Low, High: e.High, N: e.N} }
 
 // response runs a case and picks one response.
-func response(c func() model.Case, o model.Options, r model.Response) func(context.Context) (Result, error) {
-	return func(ctx context.Context) (Result, error) {
+func response(c func() model.Case, o model.Options, r model.Response) func(context.Context) (Answer, error) {
+	return func(ctx context.Context) (Answer, error) {
 		o.Seed, o.Level = seed, level
 		out, err := model.Simulate(ctx, c(), o)
 		if err != nil {
-			return Result{}, err
+			return Answer{}, err
 		}
 		return of(out.Responses[r]), nil
 	}
 }
 
 // scaled changes the unit of a run's result.
-func scaled(run func(context.Context) (Result, error), f func(Result) Result) func(context.Context) (Result, error) {
-	return func(ctx context.Context) (Result, error) {
+func scaled(run func(context.Context) (Answer, error), f func(Answer) Answer) func(context.Context) (Answer, error) {
+	return func(ctx context.Context) (Answer, error) {
 		r, err := run(ctx)
 		return f(r), err
 	}

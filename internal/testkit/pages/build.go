@@ -1,7 +1,6 @@
-// Package experiments makes records of experiments to report on in tests and to
-// look at: simulated runs with known effects, drift, stalls and void runs, judged
-// by the analysis itself.
-package experiments
+// Package pages has what tests of reports take: records of experiments, which are simulated runs with known effects, drift, stalls and
+// void runs, judged by the analysis itself; and, with the build tag system, a browser.
+package pages
 
 import (
 	"fmt"

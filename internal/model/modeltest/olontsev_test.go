@@ -1,4 +1,4 @@
-package validation
+package modeltest
 
 import (
 	"hostlab/internal/model"
@@ -72,9 +72,9 @@ func emulation() []Case {
 			return model.Case{Machine: must(model.FindMachine("sap")), Policy: policy(e.policy), Workload: model.Workload{Name: "query", Kind: model.Dialog,
 				Users: 1, Slices: 1, Slice: model.Dist{Mean: 0.100}, Think: model.Dist{Mean: 0.300}, Placement: model.Sticky}}
 		}
-		slow := func(r Result) Result {
+		slow := func(r Answer) Answer {
 			// The slice takes 100 ms at full speed.
-			return Result{Mean: r.Mean / 0.1, Low: r.Low / 0.1, High: r.High / 0.1, N: r.N}
+			return Answer{Mean: r.Mean / 0.1, Low: r.Low / 0.1, High: r.High / 0.1, N: r.N}
 		}
 		run := scaled(response(c, model.Options{Replications: 20, Steps: 200}, model.CPUSeconds), slow)
 		out = append(out,

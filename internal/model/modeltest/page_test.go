@@ -1,6 +1,6 @@
 //go:build system
 
-package validation
+package modeltest
 
 import (
 	"context"
@@ -34,10 +34,7 @@ func TestCases(t *testing.T) {
 		}
 		seen[key] = true
 		t.Run(c.Group+"/"+c.Name, func(t *testing.T) {
-			r, err := c.Run(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(c.Run(context.Background()))(t)
 			t.Logf("%s: model %.5g [%.5g, %.5g] %s, expected %.5g, residual %+.2f %% of %.3g %%", c.What, r.Mean, r.Low, r.High, c.Unit,
 				c.Expected, c.Residual(r)*100, c.Tolerance*100)
 			if !c.Passes(r) {
@@ -91,8 +88,8 @@ below, with the residual of each.
 
 Every model figure is simulated with a fixed seed. "met" and "not met" are against the tolerance of the case; "recorded" is a
 residual that nothing is asked of, because the source leaves open what the model needs. An upper bound is judged by the mean: where
-its interval reaches beyond the bound, the row shows it. A test writes this page from the cases in %[1]sinternal/model/validation%[1]s
-(%[1]sgo test -tags=system ./internal/model/validation -run Page -update%[1]s), and fails where the page is not current.
+its interval reaches beyond the bound, the row shows it. A test writes this page from the cases in %[1]sinternal/model/modeltest%[1]s
+(%[1]sgo test -tags=system ./internal/model/modeltest -run Page -update%[1]s), and fails where the page is not current.
 
 ## What is judged
 
@@ -160,21 +157,21 @@ func number(v float64) string {
 	return s
 }
 
-func figure(r Result) string {
+func figure(r Answer) string {
 	if math.IsNaN(r.Low) || math.IsNaN(r.High) {
 		return number(r.Mean)
 	}
 	return fmt.Sprintf("%s [%s, %s]", number(r.Mean), number(r.Low), number(r.High))
 }
 
-func replications(r Result) string {
+func replications(r Answer) string {
 	if r.N == 0 {
 		return "exact"
 	}
 	return fmt.Sprint(r.N)
 }
 
-func residual(c Case, r Result) string {
+func residual(c Case, r Answer) string {
 	if c.Expected == 0 {
 		return "+" + number(r.Mean) + " " + c.Unit // no share of nothing
 	}

@@ -1,11 +1,10 @@
-package validation
+package modeltest
 
 import (
 	"context"
 	"fmt"
 
 	"hostlab/internal/model"
-	"hostlab/internal/model/modeltest"
 )
 
 // spun compares with the workload dialog on clocks emulated by inserted spins, which
@@ -14,7 +13,7 @@ import (
 // into a run, and step times hold what others took from the CPUs.
 func spun() []Case {
 	var out []Case
-	for _, m := range must(modeltest.AllMeasured()) {
+	for _, m := range must(AllMeasured()) {
 		r, what, tolerance := model.CPUSeconds, "CPU time / High performance", 0.05
 		if m.Response == "step_mean" {
 			r, what, tolerance = model.StepTime, "step time / High performance", 0
@@ -24,11 +23,11 @@ func spun() []Case {
 		}
 		out = append(out, Case{Name: m.Name + ": " + m.Policy, Group: Spun, What: what, Expected: m.Ratio, Tolerance: tolerance,
 			Source: fmt.Sprintf("emulated on %s: [%.3g, %.3g] at %.3g %%, n %d %s", m.Host, m.Low, m.High, m.Level*100, m.N, m.Unit),
-			Run: func(ctx context.Context) (Result, error) {
+			Run: func(ctx context.Context) (Answer, error) {
 				c := model.Case{Machine: model.Stepped(m.CPUs, m.Floor), Workload: m.Workload, Policy: policy(m.Policy), Load: m.Load}
 				x, err := model.Compare(ctx, c, policy(m.Baseline), []model.Policy{c.Policy}, model.Options{Seed: seed, Level: level, Replications: 20})
 				if err != nil {
-					return Result{}, err
+					return Answer{}, err
 				}
 				res := of(x.Rows[0].Ratio[r])
 				if res.Low > m.High || res.High < m.Low {

@@ -1,5 +1,6 @@
-// Package chrome shows reports in a real browser, for tests.
-package chrome
+//go:build system
+
+package pages
 
 import (
 	"bytes"
@@ -9,11 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -22,6 +21,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/remote"
+
+	"hostlab/internal/testkit"
 )
 
 // chromium finds the browser. A report that nobody has seen in one is not
@@ -37,57 +39,31 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// Browser is one that several tests share, since starting one takes seconds. Close
-// it in TestMain.
-type Browser struct {
-	ctx   context.Context
-	close []func()
-}
-
-// Start starts the browser, with an empty profile, unless it runs already.
-func (s *Browser) Start(t *testing.T) context.Context {
-	t.Helper()
-	if s.ctx != nil {
-		return s.ctx
-	}
-	profile, err := os.MkdirTemp("", "hostlab-browser-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.close = append(s.close, func() { _ = os.RemoveAll(profile) })
-	s.ctx = start(t, context.Background(), profile, func(f func()) { s.close = append(s.close, f) })
-	return s.ctx
-}
-
-// Close ends the browser, if one was started.
-func (s *Browser) Close() {
-	for _, f := range slices.Backward(s.close) {
-		f()
-	}
-}
-
-// Start starts a browser with an empty profile for one test.
+// Start gives a test a browser with an empty profile: a context of its own in the one that scripts/with-chromium.sh has started for
+// all packages, where HOSTLAB_CHROMIUM says so, and else a Chromium of its own.
 func Start(t *testing.T) context.Context {
 	t.Helper()
-	return start(t, t.Context(), t.TempDir(), t.Cleanup)
-}
-
-func start(t *testing.T, ctx context.Context, profile string, cleanup func(func())) context.Context {
-	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(profile),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false))
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	cleanup(cancel)
-	ctx, stop := chromedp.NewExecAllocator(ctx, opts...)
-	cleanup(stop)
+	url := os.Getenv("HOSTLAB_CHROMIUM")
+	var ctx context.Context
+	var stop func()
+	if url != "" {
+		ctx, stop = remote.NewAllocator(t.Context(), url)
+	} else {
+		ctx, stop = chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()),
+			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false))...)
+	}
+	t.Cleanup(stop)
 	ctx, closeIt := chromedp.NewContext(ctx)
-	cleanup(closeIt)
+	t.Cleanup(closeIt)
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("Chromium does not start: %v", err)
+	}
+	if url != "" {
+		ctx, closeIt = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+		t.Cleanup(closeIt)
 	}
 	return ctx
 }
@@ -176,7 +152,7 @@ func Resize(t *testing.T, b *Tab, width int64) {
 // Run runs actions, which must work.
 func (b *Tab) Run(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.Ctx, 90*time.Second)
+	ctx, cancel := context.WithDeadline(b.Ctx, testkit.End(t))
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatal(err)
@@ -192,7 +168,7 @@ func Eval[T any](t *testing.T, b *Tab, expression string) T {
 // Get runs an action that has a value.
 func Get[T any](t *testing.T, b *Tab, action chromedp.Action[T]) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.Ctx, 90*time.Second)
+	ctx, cancel := context.WithDeadline(b.Ctx, testkit.End(t))
 	defer cancel()
 	out, err := chromedp.Run(ctx, action)
 	if err != nil {
@@ -209,15 +185,17 @@ func Send[P, R any](t *testing.T, b *Tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// Look returns a screenshot of the whole page, and keeps it where the
-// environment variable HOSTLAB_SHOTS says, for people.
+// Look returns a screenshot of what the window shows. Where the environment variable HOSTLAB_SHOTS names a directory, it is of the
+// whole page and is kept there, for people.
 func Look(t *testing.T, b *Tab, name string) []byte {
 	t.Helper()
+	dir := os.Getenv("HOSTLAB_SHOTS")
+	if dir == "" {
+		return Get(t, b, chromedp.CaptureScreenshot())
+	}
 	shot := Get(t, b, chromedp.FullScreenshot(100))
-	if dir := os.Getenv("HOSTLAB_SHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	return shot
 }

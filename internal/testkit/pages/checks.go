@@ -1,4 +1,6 @@
-package chrome
+//go:build system
+
+package pages
 
 // The checks are expressions that list what is wrong with the page shown.
 

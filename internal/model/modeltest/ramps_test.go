@@ -1,4 +1,4 @@
-package validation
+package modeltest
 
 import (
 	"context"
@@ -48,10 +48,10 @@ func ramps() []Case {
 	return out
 }
 
-func ramp(text string) func(context.Context) (Result, error) {
-	return func(context.Context) (Result, error) {
+func ramp(text string) func(context.Context) (Answer, error) {
+	return func(context.Context) (Answer, error) {
 		e, err := model.Ramp(must(model.FindMachine("sap")), policy(text))
-		return Result{Mean: e.Value, Low: math.NaN(), High: math.NaN(), N: e.N, Note: "over phases of the check interval"}, err
+		return Answer{Mean: e.Value, Low: math.NaN(), High: math.NaN(), N: e.N, Note: "over phases of the check interval"}, err
 	}
 }
 

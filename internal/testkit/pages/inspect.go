@@ -1,4 +1,6 @@
-package chrome
+//go:build system
+
+package pages
 
 import (
 	"fmt"
@@ -30,7 +32,8 @@ const smallText = `[...document.querySelectorAll("svg.pic text")].filter((e) => 
 }).map((e) => e.textContent).slice(0, 8)`
 
 // Inspect holds a page to all checks and to axe-core's rules, as a light one on a desk and as a dark one on a phone, and
-// keeps screenshots of that name. Where these are asked for, it looks at the other two, too.
+// keeps screenshots of that name. Where these are asked for, it looks at the other two, too. On the phone, axe-core's rules are
+// those that its size can break; of dark colours LowContrast knows.
 func Inspect(t *testing.T, b *Tab, name string) {
 	t.Helper()
 	for _, look := range []struct {
@@ -50,7 +53,11 @@ func Inspect(t *testing.T, b *Tab, name string) {
 				t.Errorf("%s: %s:\n%s", where, c.what, strings.Join(bad, "\n"))
 			}
 		}
-		Accessible(t, b)
+		if look.width > 900 {
+			Accessible(t, b)
+		} else {
+			Accessible(t, b, "scrollable-region-focusable", "target-size", "meta-viewport")
+		}
 		mean, colours := Brightness(t, Look(t, b, where))
 		if (look.theme == "dark") != (mean < 0.4) {
 			t.Errorf("%s: mean brightness %.2f", where, mean)

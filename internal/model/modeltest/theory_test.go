@@ -1,4 +1,4 @@
-package validation
+package modeltest
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"hostlab/internal/model"
-	"hostlab/internal/model/modeltest"
 )
 
 // replications of textbook queues, and jobs in each. 1 % of a mean response at
@@ -22,15 +21,15 @@ const (
 	queueJobs         = 1_200_000
 )
 
-func interval(x []float64) Result {
+func interval(x []float64) Answer {
 	mean, sd := stat.MeanStdDev(x, nil)
 	n := float64(len(x))
 	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(1-(1-level)/2) * sd / math.Sqrt(n)
-	return Result{Mean: mean, Low: mean - half, High: mean + half, N: len(x)}
+	return Answer{Mean: mean, Low: mean - half, High: mean + half, N: len(x)}
 }
 
-func replicated(f func(replication int) float64) func(context.Context) (Result, error) {
-	return func(ctx context.Context) (Result, error) {
+func replicated(f func(replication int) float64) func(context.Context) (Answer, error) {
+	return func(ctx context.Context) (Answer, error) {
 		x := make([]float64, queueReplications)
 		g, ctx := errgroup.WithContext(ctx)
 		g.SetLimit(runtime.NumCPU())
@@ -44,7 +43,7 @@ func replicated(f func(replication int) float64) func(context.Context) (Result, 
 			})
 		}
 		if err := g.Wait(); err != nil {
-			return Result{}, err
+			return Answer{}, err
 		}
 		return interval(x), nil
 	}
@@ -53,11 +52,11 @@ func replicated(f func(replication int) float64) func(context.Context) (Result, 
 func theory() []Case {
 	// Nine of ten services are short.
 	const p, short, long = 0.9, 0.5, 5.5
-	mean, cv := modeltest.HyperMoments(p, short, long)
+	mean, cv := HyperMoments(p, short, long)
 	name := func(text string) string { return fmt.Sprintf("%s, cv %.4g", text, cv) }
-	hyper := modeltest.HyperExponential(p, short, long)
-	config := func(servers int, load, service float64, s modeltest.Service, replication int) modeltest.Config {
-		return modeltest.Config{Servers: servers, Rate: load * float64(servers) / service, Service: s,
+	hyper := HyperExponential(p, short, long)
+	config := func(servers int, load, service float64, s Service, replication int) Config {
+		return Config{Servers: servers, Rate: load * float64(servers) / service, Service: s,
 			Jobs: queueJobs, WarmUp: queueJobs / 10, Seed: seed, Replication: replication}
 	}
 	engine := func(name, source string, expected float64, run func(replication int) float64) Case {
@@ -65,22 +64,22 @@ func theory() []Case {
 			Expected: expected, Tolerance: 0.01, Run: replicated(run)}
 	}
 	stations := []float64{0.04, 0.1}
-	mva, _ := modeltest.MVA(20, 1, stations)
+	mva, _ := MVA(20, 1, stations)
 	cases := []Case{
-		engine("M/M/1 at 0.8", "1/(mu-lambda)", modeltest.MMC(1, 0.8, 1), func(i int) float64 {
-			return modeltest.FIFO(config(1, 0.8, 1, modeltest.Exponential(1), i)).Response.Mean()
+		engine("M/M/1 at 0.8", "1/(mu-lambda)", MMC(1, 0.8, 1), func(i int) float64 {
+			return FIFO(config(1, 0.8, 1, Exponential(1), i)).Response.Mean()
 		}),
-		engine("M/M/8 at 0.8", "Erlang C", modeltest.MMC(8, 6.4, 1), func(i int) float64 {
-			return modeltest.FIFO(config(8, 0.8, 1, modeltest.Exponential(1), i)).Response.Mean()
+		engine("M/M/8 at 0.8", "Erlang C", MMC(8, 6.4, 1), func(i int) float64 {
+			return FIFO(config(8, 0.8, 1, Exponential(1), i)).Response.Mean()
 		}),
-		engine(name("M/G/1 first come first served at 0.6"), "Pollaczek and Khinchine", modeltest.MG1(0.6/mean, mean, cv), func(i int) float64 {
-			return modeltest.FIFO(config(1, 0.6, mean, hyper, i)).Response.Mean()
+		engine(name("M/G/1 first come first served at 0.6"), "Pollaczek and Khinchine", MG1(0.6/mean, mean, cv), func(i int) float64 {
+			return FIFO(config(1, 0.6, mean, hyper, i)).Response.Mean()
 		}),
-		engine(name("M/G/1 processor sharing at 0.6"), "E[S]/(1-rho)", modeltest.MG1PS(0.6/mean, mean), func(i int) float64 {
-			return modeltest.PS(config(1, 0.6, mean, hyper, i)).Response.Mean()
+		engine(name("M/G/1 processor sharing at 0.6"), "E[S]/(1-rho)", MG1PS(0.6/mean, mean), func(i int) float64 {
+			return PS(config(1, 0.6, mean, hyper, i)).Response.Mean()
 		}),
 		engine("closed network of 20 users, 2 stations", "exact mean value analysis", mva, func(i int) float64 {
-			return modeltest.Closed(modeltest.Network{Users: 20, Think: 1, Stations: stations, Cycles: 200_000, WarmUp: 5000,
+			return Closed(Network{Users: 20, Think: 1, Stations: stations, Cycles: 200_000, WarmUp: 5000,
 				Seed: seed, Replication: i}).Response.Mean()
 		}),
 	}
@@ -114,13 +113,13 @@ func machineTheory() []Case {
 			return model.Case{Machine: flat(4), Policy: policy("performance"), Workload: model.Workload{Name: "users", Kind: model.Dialog,
 				Users: users, Slices: 1, Slice: exp, Think: model.Dist{Kind: model.DistExponential, Mean: think}, Placement: model.Packed}}
 		}, model.Options{Replications: 10, Steps: 200_000}, model.StepTime)}
-	repair, _ := modeltest.Repair(users, 4, think, exp.Mean)
+	repair, _ := Repair(users, 4, think, exp.Mean)
 	const cv = 0.5
 	return []Case{
-		name(open(1, 0.8, exp, 1_000_000), "M/M/1 at 0.8", "1/(mu-lambda)", modeltest.MMC(1, 8, 0.1)),
-		name(open(8, 0.8, exp, 500_000), "M/M/8 at 0.8", "Erlang C", modeltest.MMC(8, 64, 0.1)),
+		name(open(1, 0.8, exp, 1_000_000), "M/M/1 at 0.8", "1/(mu-lambda)", MMC(1, 8, 0.1)),
+		name(open(8, 0.8, exp, 500_000), "M/M/8 at 0.8", "Erlang C", MMC(8, 64, 0.1)),
 		name(open(1, 0.7, model.Dist{Kind: model.DistLognormal, Mean: 0.1, CV: cv}, 500_000),
-			"M/G/1 first come first served at 0.7, cv "+strconv.FormatFloat(cv, 'g', 3, 64), "Pollaczek and Khinchine", modeltest.MG1(7, 0.1, cv)),
+			"M/G/1 first come first served at 0.7, cv "+strconv.FormatFloat(cv, 'g', 3, 64), "Pollaczek and Khinchine", MG1(7, 0.1, cv)),
 		name(closed, "60 users at 4 CPUs", "machine repairman, balance equations", repair),
 	}
 }

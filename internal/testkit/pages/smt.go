@@ -1,4 +1,4 @@
-package experiments
+package pages
 
 import (
 	"math"

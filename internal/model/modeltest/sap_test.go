@@ -1,4 +1,4 @@
-package validation
+package modeltest
 
 import (
 	"context"
@@ -103,11 +103,11 @@ var table = shared(func(ctx context.Context) ([]model.Comparison, error) {
 		model.Options{Seed: seed, Level: level, Events: 2_000_000})
 })
 
-func cell(text string, load float64, r model.Response) func(context.Context) (Result, error) {
-	return func(ctx context.Context) (Result, error) {
+func cell(text string, load float64, r model.Response) func(context.Context) (Answer, error) {
+	return func(ctx context.Context) (Answer, error) {
 		all, err := table(ctx)
 		if err != nil {
-			return Result{}, err
+			return Answer{}, err
 		}
 		for i, c := range all {
 			for k, row := range c.Rows {
@@ -116,6 +116,6 @@ func cell(text string, load float64, r model.Response) func(context.Context) (Re
 				}
 			}
 		}
-		return Result{Mean: math.NaN()}, fmt.Errorf("the table has no cell %s at %g", text, load)
+		return Answer{Mean: math.NaN()}, fmt.Errorf("the table has no cell %s at %g", text, load)
 	}
 }

@@ -1,9 +1,10 @@
-package hosttest
+package testkit
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 )
 
 // writer writes files below dir until the first error.
@@ -52,4 +53,14 @@ func (w *writer) link(path, target string) {
 	if err := os.Symlink(rel, filepath.Join(w.dir, path)); err != nil {
 		w.err = err
 	}
+}
+
+// Unpack has extract, which is host.ExtractArchive, unpack a machine's text into a folder that goes with the test.
+func Unpack(t testing.TB, extract func(data []byte, dir string) error, archive string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := extract([]byte(archive), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/assess"
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/ring"
+	"hostlab/internal/service"
+)
+
+func TestParseAt(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 10, 25, 9, 30, 0, 0, berlin) // clocks were set back at 3 that night
+	for text, want := range map[string]string{
+		"09:00": "2026-10-25T09:00:00+01:00", "09:31": "2026-10-24T09:31:00+02:00", "01:14:30": "2026-10-25T01:14:30+02:00",
+		"2026-10-25 04:00": "2026-10-25T04:00:00+01:00", "2026-10-24T02:14": "2026-10-24T02:14:00+02:00",
+		"2026-10-24T02:14:00Z": "2026-10-24T04:14:00+02:00", "2026-10-24 02:14:05": "2026-10-24T02:14:05+02:00",
+	} {
+		got, err := ParseAt(text, now)
+		if err != nil || got.In(berlin).Format(time.RFC3339) != want {
+			t.Errorf("%s: %v, %v, want %s", text, got.In(berlin), err, want)
+		}
+	}
+	for _, text := range []string{"", "now", "24:00", "2:60", "2026-13-01 00:00", "02:14 yesterday"} {
+		if at, err := ParseAt(text, now); err == nil {
+			t.Errorf("%q: %v", text, at)
+		}
+	}
+}
+
+var midnight = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// kept is a ring of stretches of so many transactions, each of which takes so long, s; -1: not counted.
+func kept(t *testing.T, at func(i int) time.Time, n int, of func(i int) (transactions int64, each float64)) string {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := ring.Open(dir, 48*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range n {
+		count, each := of(i)
+		busy := each * float64(max(1, count))
+		r := explain.Report{Wall: 10, Elapsed: busy, Busy: busy, Transactions: count, Log: explain.NoLog(), Samples: 10,
+			Parts: []explain.Part{{Name: explain.DatabaseCPU, Seconds: busy, Source: "test", Share: result.Estimate{Value: 1, Low: 1, High: 1}}}}
+		m := &assess.Minute{Service: service.Service{Kind: service.Database, Name: "x", PID: 1}, Connected: true, Report: r,
+			Readings: []service.Reading{{At: 10, CPU: busy}}, Unseen: map[string]string{}}
+		text, err := result.RecordJSON(Kept{Schema, "0.2.0", "db7", m})
+		if err == nil {
+			err = w.Append(at(i), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func steadily(i int) time.Time { return midnight.Add(time.Duration(i) * KeptFor) }
+
+// TestWorst finds the slow minutes of two hours, and not the quiet ones in which two transactions took long.
+func TestWorst(t *testing.T) {
+	dir := kept(t, steadily, 720, func(i int) (int64, float64) {
+		switch {
+		case i >= 400 && i < 460:
+			return 300, 0.02
+		case i >= 100 && i < 160:
+			return 1, 0.5
+		}
+		return 1000, 0.005
+	})
+	h, err := ReadHistory(dir, midnight, midnight.Add(2*time.Hour))
+	if err != nil || len(h.Minutes) != 720 {
+		t.Fatal(len(h.Minutes), err)
+	}
+	worst, err := h.Worst(10 * time.Minute)
+	if err != nil || !worst.From.Equal(steadily(400)) || len(worst.Minutes) != 60 {
+		t.Fatalf("%v, %v", worst.From, err)
+	}
+	a, err := worst.Assessment()
+	if err != nil || a.Account.Transactions != 60*300 || a.Host != "db7" || a.Seconds != 600 || len(a.Warnings) != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := h.Worst(24 * time.Hour); err == nil {
+		t.Error("a day in two hours")
+	}
+	dir = kept(t, steadily, 60, func(i int) (int64, float64) { return -1, []float64{1, 3}[min(1, i/30)] })
+	if h, err = ReadHistory(dir, midnight, midnight.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if worst, err = h.Worst(5 * time.Minute); err != nil || !worst.From.Equal(steadily(30)) {
+		t.Errorf("without transactions: %v, %v", worst, err)
+	}
+}
+
+// TestHistory: gaps are said, and a clock that was set back; what others put into a ring breaks nothing.
+func TestHistory(t *testing.T) {
+	dir := kept(t, func(i int) time.Time {
+		if i >= 30 { // five minutes are missing, then the clock was set back by two
+			return steadily(i + 18)
+		}
+		return steadily(i)
+	}, 60, func(int) (int64, float64) { return 100, 0.01 })
+	h, err := ReadHistory(dir, midnight, midnight.Add(20*time.Minute))
+	if err != nil || len(h.Minutes) != 60 {
+		t.Fatal(len(h.Minutes), err)
+	}
+	a, err := h.Assessment()
+	if err != nil || a.Account.Transactions != 6000 || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "Of 1200 s, 600 s were kept") {
+		t.Errorf("%q, %v", a.Warnings, err)
+	}
+	w, err := ring.Open(dir, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, text := range []string{`{}`, `{"schema":4}`, `[]`, `{"schema":4,"minute":{"unseen":{},"host":{"cpus":-1}}}`, `{"evil":1}`,
+		`{"schema":4,"minute":{}}`} {
+		if err := w.Append(midnight, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{`{}`, `{"ends":{"windows":[],"own":null}}`, `{"ends":{"own":{"1":true},"clients":{"2":true}}}`,
+		`{"readings":[{"at":-5}]}`, `{"readings":[{}],"report":{"wall":-1,"elapsed":-1,"parts":[{"name":"?","seconds":-1}],"course":[{}]}}`,
+		`{"takers":[{}],"asked":[{}],"full":[{}],"pools":[{}],"cloud":{"held":{"a":{"b":1}}},"clock":{},"wakeups":{},"siblings":{},"trips":{},"requests":{},"interrupts":{},"collector":{},"memory":{},"quota":{}}`,
+		`{"report":{"events":[{}],"statements":[{}],"blockers":[{}],"totals":{},"copies":{},"vacuum":{},"queue":{}}}`} {
+		text = fmt.Sprintf(`{"schema":%d,"minute":%s}`, Schema, strings.Replace(text, "{", `{"unseen":{},`, 1))
+		if err := w.Append(midnight, []byte(strings.Replace(text, ",}", "}", 1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h, err = ReadHistory(dir, midnight, midnight.Add(20*time.Minute)); err != nil || h.Damaged != 6 || len(h.Minutes) != 67 {
+		t.Fatalf("%d minutes, %d damaged, %v", len(h.Minutes), h.Damaged, err)
+	}
+	if a, err = h.Assessment(); err != nil {
+		t.Fatal(err)
+	}
+	a.Document()
+	a.Brief()
+	if _, err := h.Worst(time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := w.Append(midnight, []byte(`{"schema":99,"minute":{"unseen":{}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadHistory(dir, midnight, midnight.Add(time.Minute)); err == nil || !strings.Contains(err.Error(), "schema 99") {
+		t.Error(err)
+	}
+}

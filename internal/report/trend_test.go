@@ -1,0 +1,110 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/assess"
+	"hostlab/internal/explain"
+)
+
+// bandAt is one of a service whose transactions take longer at noon, and this much longer besides.
+func bandAt(rng *rand.Rand, at time.Time, more float64) Band {
+	peak := (1 - math.Cos(2*math.Pi*float64(at.Hour())/24)) / 2
+	n := 6000 * (0.3 + peak)
+	cpu, locks := n*0.003*(1+peak)*math.Exp(0.03*rng.NormFloat64()), n*0.003*more
+	return Band{At: at, Wall: 600, Busy: cpu + locks, Transactions: int64(n),
+		Parts: map[explain.PartName]float64{explain.DatabaseCPU: cpu, explain.Locks: locks}}
+}
+
+// TestTrend: eight days without a change are quiet, also across a change of the clocks and a night without hostlab; a rise is
+// named with its part, lasts as long as it does, and ends. bench/trend has the rates.
+func TestTrend(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(5) {
+		rng, trends := rand.New(rand.NewPCG(seed, 1)), Trends{}
+		begin := time.Date(2026, 10, 19, 0, 0, 0, 0, berlin)
+		at := func(b int) time.Time { return begin.Add(time.Duration(b) * bandFor) }
+		add := func(from, to int, more float64) (rises []*Rise) {
+			for b := from; b < to; b++ {
+				r, _ := trends.Add(bandAt(rng, at(b), more))
+				rises = append(rises, r)
+			}
+			return rises
+		}
+		count := func(rises []*Rise) (n int) {
+			for _, r := range rises {
+				if r != nil {
+					n++
+				}
+			}
+			return n
+		}
+		if n := count(add(0, 6*144, 0)) + count(add(6*144+50, 9*144, 0)); n > 0 {
+			t.Errorf("seed %d: %d bands of a rise that is none", seed, n)
+		}
+		rises := add(9*144, 9*144+60, 0.3)
+		r := rises[59]
+		if r == nil || count(rises[:12]) == 0 || count(rises) < 45 {
+			t.Fatalf("seed %d: %d bands of a rise, %d in two hours", seed, count(rises), count(rises[:12]))
+		}
+		if r.Part != explain.Locks || r.Ratio < 1.1 || r.Ratio > 1.4 || r.Days < leastDays || !strings.Contains(r.Text(), "most of it is locks") {
+			t.Errorf("seed %d: %+v", seed, r)
+		}
+		if over := add(9*144+60, 9*144+80, 0); over[19] != nil {
+			t.Errorf("seed %d: it does not end: %+v", seed, over[19])
+		}
+	}
+}
+
+// TestBands: what is kept is made into bands, which go on where hostlab ended, and a time of a ring says the rise that it is in.
+func TestBands(t *testing.T) {
+	dir, rng := t.TempDir(), rand.New(rand.NewPCG(9, 9))
+	var news []string
+	now := time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC) // a Thursday
+	for run := range 2 { // hostlab was started anew on the fifth day
+		b, err := openBands(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := run * 5 * 144; i < 5*144+run*5*144; i++ {
+			at, more := now.Add(time.Duration(i-10*144)*bandFor), 0.0
+			if i >= 10*144-24 {
+				more = 0.5
+			}
+			one := bandAt(rng, at, more)
+			m := &assess.Minute{Report: explain.Report{Wall: one.Wall, Busy: one.Busy, Transactions: one.Transactions,
+				Parts: []explain.Part{{Name: explain.Locks, Seconds: one.Parts[explain.Locks]}}}}
+			said, err := b.add(at, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said != "" {
+				news = append(news, said)
+			}
+		}
+		b.into.Close()
+	}
+	if len(news) != 1 || !strings.Contains(news[0], "a transaction takes") {
+		t.Errorf("%q", news)
+	}
+	h := &History{Dir: dir, From: now.Add(-time.Hour), To: now}
+	rise, since := h.risen()
+	if rise == nil || since.Before(now.Add(-5*time.Hour)) || since.After(now.Add(-3*time.Hour)) {
+		t.Errorf("%+v since %s", rise, since)
+	}
+	h.From, h.To = now.Add(-10*time.Hour), now.Add(-9*time.Hour)
+	if rise, _ := h.risen(); rise != nil {
+		t.Errorf("before it began: %+v", rise)
+	}
+	var none bands
+	if said, err := none.close(); said != "" || err != nil {
+		t.Error(said, err)
+	}
+}
