@@ -92,7 +92,7 @@ func (b *bands) close() (news string, err error) {
 // there was none, or it is not known.
 func (h *History) risen() (rise *Rise, since time.Time) {
 	var t Trends
-	_ = readBands(filepath.Join(h.Dir, bandsDir), h.To, func(b Band) { // a ring without a trend has its times all the same
+	_ = readBands(filepath.Join(h.Dir, bandsDir), h.To, func(b Band) { // a ring without a trend has its times, too
 		r, known := t.Add(b)
 		switch {
 		case r != nil:

@@ -117,7 +117,9 @@ func (k *keeper) reach(ctx context.Context) error {
 }
 
 // waits says that the service is not there.
-func (k *keeper) waits() string { return "waiting for " + k.Service + ", which has ended or cannot be reached" }
+func (k *keeper) waits() string {
+	return "waiting for " + k.Service + ", which has ended or cannot be reached"
+}
 
 // stretch watches once.
 func (k *keeper) stretch(ctx context.Context, began time.Time) error {

@@ -68,7 +68,7 @@ func TestBands(t *testing.T) {
 	dir, rng := t.TempDir(), rand.New(rand.NewPCG(9, 9))
 	var news []string
 	now := time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC) // a Thursday
-	for run := range 2 { // hostlab was started anew on the fifth day
+	for run := range 2 {                                 // hostlab was started anew on the fifth day
 		b, err := openBands(dir)
 		if err != nil {
 			t.Fatal(err)
