@@ -196,8 +196,7 @@ func TestCopyInBrowser(t *testing.T) {
 		t.Fatalf("the first command is %q", want)
 	}
 	said := func() string {
-		b.Run(t, chromedp.Click(chromedp.CSS(".typed .copy")),
-			chromedp.WaitReady(chromedp.CSS(`#status:not(:empty)`)))
+		b.Run(t, chromedp.Click(chromedp.CSS(".typed .copy")), chromedp.WaitReady(chromedp.CSS(`#status:not(:empty)`)))
 		return pages.Eval[string](t, b, `document.querySelector(".typed .copy").textContent +
 			", " + document.getElementById("status").textContent`)
 	}

@@ -101,12 +101,12 @@ func (k *keeper) reach(ctx context.Context) error {
 	t, err := k.target(ctx, tree, facts)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return nil //nolint:nilerr // it is to end
 	case err != nil && !k.found:
 		return err
 	case err != nil:
 		k.say(k.waits(), "")
-		return nil
+		return nil //nolint:nilerr // it has been said, and it may come again
 	}
 	if !k.found {
 		dir := k.into.Dir()
@@ -134,7 +134,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	k.n++
 	switch {
 	case ctx.Err() != nil && m == nil:
-		return nil
+		return nil //nolint:nilerr // it is to end
 	case err != nil:
 		k.leave()
 		k.say(k.waits(), "")
@@ -188,7 +188,7 @@ func ReadHistory(dir string, from, to time.Time) (*History, error) {
 		case err != nil || k.Minute == nil || k.Minute.Unseen == nil || len(k.Minute.Readings) > mostStretches ||
 			len(k.Minute.Report.Course) > mostStretches || k.Minute.Host.CPUs < 0 || k.Minute.Host.CPUs > host.MostCPUs:
 			h.Damaged++
-			return nil
+			return nil //nolint:nilerr // it is counted
 		}
 		h.At, h.Minutes = append(h.At, at), append(h.Minutes, k.Minute)
 		h.Host, h.Tool = k.Host, k.Tool
