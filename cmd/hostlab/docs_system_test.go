@@ -26,7 +26,7 @@ var notRun = []struct{ begins, why string }{
 	{"assess --only service --dsn", "the same"}, {"workload clientcopy dsn=", "the same"},
 	{"fleet ingest --store postgres:", "the same"}, {"check --format json | curl", "the same"},
 	{"run log-device", "40 minutes"}, {"run power-query-bios", "a reboot, and a person in the firmware's menu"},
-	{"run live-", "hours, on a service that others use"},
+	{"run live", "hours, on a service that others use"},
 	{"watch --interval 10s --save night.jsonl --duration 24h", "a day"},
 	{"workload clientdelete engine=mariadb log_dir=/mnt", "a device of the reader's"},
 	{"fleet token --host 'db*' databases >>/etc", "writes to /etc"}, {"fleet serve", "stays until it is ended"},

@@ -96,9 +96,8 @@ func (k *keeper) leave() {
 
 // reach finds the service. Its error is of the first time alone: later it may come again.
 func (k *keeper) reach(ctx context.Context) error {
-	tree := host.Tree{}
-	facts := host.Collect(ctx, host.Options{Tree: tree})
-	t, err := k.target(ctx, tree, facts)
+	facts := host.Collect(ctx, host.Options{Tree: host.Tree{}})
+	t, err := k.target(ctx, facts)
 	switch {
 	case ctx.Err() != nil:
 		return nil //nolint:nilerr // it is to end
@@ -138,7 +137,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	case err != nil:
 		k.leave()
 		k.say(k.waits(), "")
-		return nil
+		return nil //nolint:nilerr // it has been said, and it may come again
 	}
 	m.Version = t.version
 	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
