@@ -135,7 +135,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	k.n++
 	switch {
 	case ctx.Err() != nil && m == nil:
-		return nil
+		return nil //nolint:nilerr // it is to end
 	case err != nil:
 		k.leave()
 		k.say(k.waits(), "")
