@@ -41,11 +41,10 @@ const bandFor = 10 * time.Minute
 // service makes bands.
 type service struct {
 	law
-	rng        *rand.Rand
-	slow1, of  float64
-	dayIs      int
-	restarted  time.Time
-	transacted float64
+	rng       *rand.Rand
+	slow1, of float64
+	dayIs     int
+	restarted time.Time
 }
 
 func (s *service) next(at time.Time, more float64) report.Band {

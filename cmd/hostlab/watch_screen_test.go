@@ -130,8 +130,7 @@ func TestWatchServes(t *testing.T) {
 	if !strings.HasPrefix(w.url, "http://127.0.0.1:") || strings.Contains(note.String(), "warning") {
 		t.Errorf("a port alone is served at %s: %s", w.url, note.String())
 	}
-	r, err := http.Get(w.url)
-	testkit.OK(t, err)
+	r := testkit.Must(http.Get(w.url))(t) //nolint:bodyclose // it is, below
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" ||

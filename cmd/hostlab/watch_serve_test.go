@@ -34,8 +34,7 @@ func request(t *testing.T, at, method, named string) int {
 	c := testkit.Must(net.Dial("tcp", at))(t)
 	defer c.Close()
 	testkit.Must(fmt.Fprintf(c, "%s / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method, named))(t)
-	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-	testkit.OK(t, err)
+	r := testkit.Must(http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method}))(t) //nolint:bodyclose // it is, below
 	r.Body.Close()
 	return r.StatusCode
 }

@@ -45,7 +45,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	used := r.used(blocks)
 	a.Used, a.Failures, a.Struck = used, r.failures, r.struck()
 	a.seen(used)
-	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds, rows: blocks,
+	j := judge{record: r, judged: a.Look > 0, spent: a.Ended == "budget", seconds: a.Seconds, rows: blocks,
 		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha),
 		single: stats.Simultaneous(alpha, primary, 1)}
 	j.last = lookAlpha(j.single, x, len(x.Design.Looks))

@@ -97,6 +97,10 @@ func TestFinds(t *testing.T) {
 	if one, two := finds(0.01), finds(0.02); !(one > 0) || math.Abs(two/one-2) > 1e-6 {
 		t.Errorf("%v and %v beyond the margin", one, two)
 	}
+	// An experiment whose time was spent has no blocks but those that ran.
+	if e := newLab().looks().fill(12, noisy(6, 0.01, 0)).ended("budget").Effects[0]; e.Planned != 12 {
+		t.Errorf("its time was spent after 12 blocks: %d of the plan", e.Planned)
+	}
 	if e := newLab().splitPlot().fill(4, noisy(6, 0.01, 0)).analyse().Effects[0]; !math.IsNaN(e.Finds) {
 		t.Errorf("Student's, of 4: %v", e.Finds)
 	}

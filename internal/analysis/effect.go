@@ -12,6 +12,7 @@ import (
 type judge struct {
 	record             *record
 	judged             bool // a look was reached
+	spent              bool // its time ended it: what was planned behind that never runs
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
 	single, last       float64 // alpha of a primary one if this look were the only one, and at the last look
@@ -73,8 +74,12 @@ func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 	j.limit(&e, t, iv, c)
 	e.Finds = math.NaN()
 	if spread := stats.Spread(d); e.Primary() && spread > 0 && !student {
-		e.Planned = len(d) * j.record.x.Planned() / len(t.rows)
-		e.Finds = t.effect(t.margin() + stats.Detectable(spread, e.Planned, j.last, power))
+		planned, alpha := j.record.x.Planned(), j.last
+		if j.spent {
+			planned, alpha = len(t.rows), j.primary
+		}
+		e.Planned = len(d) * planned / len(t.rows)
+		e.Finds = t.effect(t.margin() + stats.Detectable(spread, e.Planned, alpha, power))
 	}
 	return e
 }

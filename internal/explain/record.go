@@ -244,8 +244,7 @@ func (r *recorder) look() error {
 	if r.Look == nil || from == len(r.grown) && r.shown.resets == r.resets {
 		return nil
 	}
-	var seen Batch
-	var grown Growth
+	seen, grown := Batch{}, Growth{}
 	for i := from; i < len(r.grown); i++ {
 		r.join(&seen, &grown, i)
 	}

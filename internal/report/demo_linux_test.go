@@ -22,7 +22,7 @@ func TestDemoBesideAnother(t *testing.T) {
 		LogDir: host.Known(wal, "", "its file")}}}
 	for _, o := range []Options{{Service: "demo", LogDir: own}, {Service: "demo"}} {
 		t.Setenv("TMPDIR", own)
-		got := testkit.Must(o.target(t.Context(), host.Tree{}, facts))(t)
+		got := testkit.Must(o.target(t.Context(), facts))(t)
 		if got.log.dir != own || got.demo == nil {
 			t.Errorf("%+v: commits are timed in %q", o, got.log.dir)
 		}

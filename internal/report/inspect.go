@@ -52,7 +52,7 @@ func Inspect(ctx context.Context, o Options) (*Observed, *host.Facts, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	t, err := o.target(ctx, tree, facts)
+	t, err := o.target(ctx, facts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -98,17 +98,16 @@ func (k *keeper) leave() {
 
 // reach finds the service. Its error is of the first time alone: later it may come again.
 func (k *keeper) reach(ctx context.Context) error {
-	tree := host.Tree{}
-	facts := host.Collect(ctx, host.Options{Tree: tree})
-	t, err := k.target(ctx, tree, facts)
+	facts := host.Collect(ctx, host.Options{})
+	t, err := k.target(ctx, facts)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return nil //nolint:nilerr // it was to end
 	case err != nil && !k.found:
 		return err
 	case err != nil:
 		k.say(k.waits(), "")
-		return nil
+		return nil //nolint:nilerr // that was said
 	}
 	if !k.found {
 		dir := k.into.Dir()
@@ -136,11 +135,11 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	k.n++
 	switch {
 	case ctx.Err() != nil && m == nil:
-		return nil
+		return nil //nolint:nilerr // it is to end
 	case err != nil:
 		k.leave()
 		k.say(k.waits(), "")
-		return nil
+		return nil //nolint:nilerr // that was said
 	}
 	m.Version = t.version
 	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
@@ -193,7 +192,7 @@ func ReadHistory(dir string, from, to time.Time) (*History, error) {
 		case err != nil || k.Minute == nil || k.Minute.Unseen == nil || len(k.Minute.Readings) > mostStretches ||
 			len(k.Minute.Report.Course) > mostStretches || k.Minute.Host.CPUs < 0 || k.Minute.Host.CPUs > host.MostCPUs:
 			h.Damaged++
-			return nil
+			return nil //nolint:nilerr // it is counted
 		}
 		h.At, h.Minutes = append(h.At, at), append(h.Minutes, k.Minute)
 		h.Host, h.Tool = k.Host, k.Tool

@@ -31,7 +31,8 @@ type target struct {
 // target finds what was asked for, once. The error is about what was asked for; a database that runs here and
 // refuses us
 // is none.
-func (o *Options) target(ctx context.Context, tree host.Tree, facts *host.Facts) (t *target, err error) {
+func (o *Options) target(ctx context.Context, facts *host.Facts) (t *target, err error) {
+	tree := host.Tree{}
 	named, err := o.named(tree)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func TestTarget(t *testing.T) {
 		"no directory":           {Options{Service: self, LogDir: none}, "does not exist", false, ""},
 		"a directory not used":   {Options{Service: self, LogDir: none, OnlyService: true}, "", true, "the host was left out"},
 	} {
-		got, err := c.o.target(t.Context(), host.Tree{}, &host.Facts{})
+		got, err := c.o.target(t.Context(), &host.Facts{})
 		var unusable *Unusable
 		if c.unusable != "" {
 			if !errors.As(err, &unusable) || !strings.Contains(err.Error(), c.unusable) {
