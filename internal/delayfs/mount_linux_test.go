@@ -65,9 +65,16 @@ func TestDelays(t *testing.T) {
 		{"dsync", unix.O_DSYNC, nil, true},
 		{"sync", unix.O_SYNC, nil, true},
 		{"direct", unix.O_DSYNC | unix.O_DIRECT, nil, true},
+		{"", unix.O_TMPFILE, unix.Fsync, false},
+		{"", unix.O_TMPFILE, unix.Fdatasync, false},
+		{"", unix.O_TMPFILE | unix.O_DSYNC, nil, true},
+		{"", unix.O_TMPFILE | unix.O_DSYNC | unix.O_DIRECT, nil, true},
 	} {
-		path := filepath.Join(base, "at", c.name)
-		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|c.flags, 0o600)
+		path, flags := filepath.Join(base, "at", c.name), unix.O_RDWR|unix.O_CLOEXEC|c.flags
+		if c.name != "" {
+			flags |= unix.O_CREAT
+		}
+		fd, err := unix.Open(path, flags, 0o600)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -84,6 +91,9 @@ func TestDelays(t *testing.T) {
 			}
 		}
 		_ = unix.Close(fd)
+		if c.name == "" {
+			continue
+		}
 		if got, err := os.ReadFile(filepath.Join(base, "behind", c.name)); err != nil || !bytes.Equal(got, block) {
 			t.Errorf("%s: %d bytes arrived behind: %v", c.name, len(got), err)
 		}

@@ -112,6 +112,12 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	return i, n.wrap(h, flags), f | cached(flags), errno
 }
 
+// Tmpfile implements fs.NodeTmpfiler: a log of ours has no name.
+func (n *node) Tmpfile(ctx context.Context, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+	i, h, f, errno := n.LoopbackNode.Tmpfile(ctx, plainFlags(flags), mode, out)
+	return i, n.wrap(h, flags), f | cached(flags), errno
+}
+
 // cached keeps the kernel's cache out of files that were opened so.
 func cached(flags uint32) uint32 {
 	if flags&unix.O_DIRECT != 0 {
