@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,6 +62,9 @@ func (c *commandStudy) take(cmd *cobra.Command, args []string) (named []string, 
 		return nil, usagef("a study and a command after -- exclude each other; give one")
 	case len(c.argv) == 0:
 		return nil, usagef("no command after --; write, for example: hostlab run --levels 1,6 -- gzip -{level} --keep FILE")
+	case len(c.argv) == 1 && strings.Contains(c.argv[0], " "):
+		return nil, usagef("the command after -- is one word, and hostlab starts no shell; write the words apart: hostlab run --levels %s -- %s",
+			cmp.Or(c.levels, "1,6"), c.argv[0])
 	case c.twice() != "":
 		return nil, usagef("--levels has %s twice: name two or more that differ", c.twice())
 	case c.levels == "":

@@ -2,8 +2,6 @@ package analysis
 
 import (
 	"fmt"
-
-	"hostlab/internal/screen"
 )
 
 // When says in how many hours of the day runs were seen, as a sentence beside the verdicts: at other hours, neighbours
@@ -13,7 +11,9 @@ func (a *Analysis) When() string {
 	case a.Hours <= 0:
 		return ""
 	case a.Hours >= 24:
-		return "Seen in all hours of the day"
+		return "Runs began in all hours of the day"
+	case a.Hours == 1:
+		return "All runs began in one hour of the day; others may differ"
 	}
-	return fmt.Sprintf("Seen in %s of the day", screen.Count(a.Hours, "hour"))
+	return fmt.Sprintf("Runs began in %d hours of the day; others may differ", a.Hours)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -92,11 +93,11 @@ func (s *Study) pairsTakeText() []string {
 		out = append(out, "to show an effect, on a service as noisy as the simulated ones: "+strings.Join(seen, ", "))
 	}
 	_, most := s.pairsTake()
-	end := fmt.Sprintf("ends at the latest after %s, %d pairs", rough(most), last)
-	if s.Budget > 0 {
-		end += "; no period starts after " + screen.Brief(s.Budget) + " in all"
+	if s.Budget <= 0 || s.afterPairs(last) <= s.Budget {
+		return append(out, fmt.Sprintf("ends at the latest after %s, %d pairs", rough(most), last))
 	}
-	return append(out, end)
+	fit := sort.Search(last, func(n int) bool { return s.afterPairs(n+1) > s.Budget })
+	return append(out, fmt.Sprintf("ends after %s, with about %d pairs", screen.Brief(s.Budget), fit))
 }
 
 // harmText says what ends a period, and the experiment.

@@ -129,7 +129,7 @@ func (s Setting) SideEffect(value string) string {
 	if s.Effect == "" || len(advised) == 0 || slices.Contains(advised, value) {
 		return s.Effect
 	}
-	return "at " + strings.Join(advised, " or ") + ", " + s.Effect
+	return "not known at this value; at " + strings.Join(advised, " or ") + ", " + s.Effect
 }
 
 // Show returns an object's value as people see it.

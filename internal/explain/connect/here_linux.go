@@ -35,7 +35,7 @@ var sockets = map[string]*lazyre.Regexp{
 func Here(kind string, pid int) (*DSN, error) {
 	form, ok := sockets[kind]
 	if !ok {
-		return nil, errors.New("its client takes a network address; name it with --dsn")
+		return nil, errors.New("its client takes a network address; name the server by a DSN")
 	}
 	file, err := socketOf(pid, form)
 	if err != nil {
@@ -132,9 +132,9 @@ func socketOf(pid int, form *lazyre.Regexp) (string, error) {
 	slices.Sort(found)
 	switch found = slices.Compact(found); {
 	case len(own) > 0 || len(found) == 0:
-		return "", errors.New("it listens on no socket file; name it with --dsn")
+		return "", errors.New("the server listens on no socket file; name it by a DSN")
 	case len(found) > 1:
-		return "", fmt.Errorf("%d servers listen on socket files, and this user may not see which is whose; name one with --dsn",
+		return "", fmt.Errorf("%d servers listen on socket files, and this user may not see which is whose; name one by a DSN",
 			len(found))
 	}
 	return found[0], nil
