@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,7 +104,10 @@ func ringOf(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, strings.NewReplacer("/", "-", ":", "-", "\\", "-").Replace(name)), nil
+	if strings.Trim(name, ".") == "" {
+		return "", usagef("--service %q names no service", name)
+	}
+	return filepath.Join(dir, url.QueryEscape(name)), nil // no two services in one
 }
 
 // ring is the one that was asked for: named, of a service, or the only one that there is.
@@ -129,7 +133,7 @@ func (o *assessOptions) ring() (string, error) {
 	list, err := os.ReadDir(dir)
 	names := []string{}
 	for _, e := range list {
-		if e.IsDir() {
+		if e.IsDir() && ring.Is(filepath.Join(dir, e.Name())) {
 			names = append(names, e.Name())
 		}
 	}
@@ -145,9 +149,9 @@ func (o *assessOptions) ring() (string, error) {
 }
 
 // history reads the time that was asked for.
-func (o *assessOptions) history() (*report.History, error) {
+func (o *assessOptions) history(ctx context.Context) (*report.History, error) {
 	p := &o.past
-	h, err := report.ReadHistory(p.dir, p.from, p.to)
+	h, err := report.ReadHistory(ctx, p.dir, p.from, p.to)
 	if err == nil && p.worst != 0 {
 		h, err = h.Worst(p.worst)
 	}
@@ -158,7 +162,7 @@ func (o *assessOptions) history() (*report.History, error) {
 }
 
 // dayBefore is the account of the same time on the day before.
-func (o *assessOptions) dayBefore(from, to time.Time) (*explain.Report, error) {
+func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*explain.Report, error) {
 	dir := o.past.dir
 	if dir == "" {
 		var err error
@@ -166,7 +170,10 @@ func (o *assessOptions) dayBefore(from, to time.Time) (*explain.Report, error) {
 			return nil, err
 		}
 	}
-	h, err := report.ReadHistory(dir, from.AddDate(0, 0, -1), to.AddDate(0, 0, -1))
+	if !ring.Is(dir) {
+		return nil, usagef("--compare %s: %s is no ring, which has the day before", yesterday, dir)
+	}
+	h, err := report.ReadHistory(ctx, dir, from.AddDate(0, 0, -1), to.AddDate(0, 0, -1))
 	var a *report.Assessment
 	if err == nil {
 		a, err = h.Assessment()
@@ -179,12 +186,17 @@ func (o *assessOptions) dayBefore(from, to time.Time) (*explain.Report, error) {
 
 // when says of which time the answer is.
 func when(h *report.History) string {
-	const clock = "2006-01-02 15:04:05"
-	last := h.At[len(h.At)-1].Add(report.KeptFor)
-	if i := slices.IndexFunc(h.At, func(t time.Time) bool { return t.Before(h.At[0]) }); i >= 0 {
-		return fmt.Sprintf("From the ring %s, of %s; the clock was set back meanwhile", h.Dir, h.At[0].Local().Format(clock))
+	const clock, of = "2006-01-02 15:04:05", "15:04:05 MST"
+	first, last := slices.MinFunc(h.At, time.Time.Compare).Local(), slices.MaxFunc(h.At, time.Time.Compare).Add(report.KeptFor).Local()
+	form := of
+	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
+		form = time.DateOnly + " " + of
 	}
-	return fmt.Sprintf("From the ring %s: %s to %s", h.Dir, h.At[0].Local().Format(clock), last.Local().Format("15:04:05"))
+	says := fmt.Sprintf("From the ring %s: %s to %s", h.Dir, first.Format(clock), last.Format(form))
+	if !slices.IsSortedFunc(h.At, time.Time.Compare) {
+		says += "; the clock was set back meanwhile"
+	}
+	return says
 }
 
 // before is the minute to compare with; nil: none was named.
@@ -197,7 +209,7 @@ func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Repor
 		if h := o.then; h != nil {
 			from, to = h.From, h.To
 		}
-		return o.dayBefore(from, to)
+		return o.dayBefore(ctx, from, to)
 	}
 	a, err := read(ctx, std, &machine{root: o.compare, flag: "--compare"})
 	if err != nil {

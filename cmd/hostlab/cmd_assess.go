@@ -313,7 +313,7 @@ func (o *assessOptions) run(cmd *cobra.Command, std streams) (err error) {
 	ctx := cmd.Context()
 	remind(notes(cmd, std))
 	if o.past.dir != "" {
-		if o.then, err = o.history(); err != nil {
+		if o.then, err = o.history(ctx); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/report"
-	"hostlab/internal/ring"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
@@ -83,14 +82,6 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 			return usagef("name the ring's directory with --ring-dir: %w", err)
 		}
 	}
-	w, err := ring.Open(dir, keep)
-	if busy, ok := errors.AsType[*lockfile.Busy](err); ok {
-		return usageError{busy}
-	}
-	if err != nil {
-		return usagef("--ring: %w", plain(err))
-	}
-	defer w.Close()
 	if lasts > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, lasts)
@@ -104,7 +95,10 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 		}
 	}
 	options := report.Options{Service: o.service, Tool: versionText(), OnlyService: true}
-	err = report.Keep(ctx, options, w, metrics, func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
+	err = report.Keep(ctx, options, dir, keep, metrics, func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
+	if busy, ok := errors.AsType[*lockfile.Busy](err); ok {
+		return usageError{busy}
+	}
 	if _, ok := errors.AsType[*report.Unusable](err); ok {
 		return usageError{err}
 	}

@@ -37,8 +37,9 @@ func (m *Minute) Product() string {
 }
 
 // Compared puts an earlier account beside the minute's.
-func (m *Minute) Compared(before *explain.Report) document.Section {
-	return document.Titled("Before and after", comparison(before, &m.Report)...)
+func (m *Minute) Compared(before *explain.Report, days float64) document.Section {
+	says := document.Line{Text: changed(before, &m.Report, days), Tone: document.Strong}
+	return document.Titled("Before and after", append([]document.Block{says}, comparison(before, &m.Report)...)...)
 }
 
 // rows is how many events are shown; the JSON document has all.

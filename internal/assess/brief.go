@@ -120,14 +120,14 @@ func (m *Minute) shows(l *lever.Lever) string {
 }
 
 // Changed says in a line or two how the minute differs from an earlier one.
-func (m *Minute) Changed(before *explain.Report) document.Section {
+func (m *Minute) Changed(before *explain.Report, days float64) document.Section {
 	blocks := []document.Block{document.Points(differences(before, &m.Report)...)}
-	return document.Titled("Before and after", append(blocks, document.Line{Text: changed(before, &m.Report)})...)
+	return document.Titled("Before and after", append(blocks, document.Line{Text: changed(before, &m.Report, days)})...)
 }
 
 // changed says whether transactions take longer than before, and which part of them.
-func changed(before, after *explain.Report) string {
-	c, ok := explain.ChangeOf(before, after)
+func changed(before, after *explain.Report, days float64) string {
+	c, ok := explain.ChangeOf(before, after, days)
 	if !ok {
 		return "Not both minutes counted transactions; --all compares shares of active time."
 	}
@@ -135,13 +135,17 @@ func changed(before, after *explain.Report) string {
 	if !c.Ratio.HasInterval() {
 		return says + "; whether that is chance is not known: one of both is too short."
 	}
+	of := "these stretches; how days differ is not in it"
+	if days > 0 {
+		of = "stretches and days"
+	}
 	by, more := c.Ratio.Map(func(v float64) float64 { return v - 1 }), "longer"
 	if c.Ratio.Low <= 1 && c.Ratio.High >= 1 {
-		return fmt.Sprintf("%s: a change of %s, no more than chance (n %d stretches).", says, by.Percent().Brief(), by.N)
+		return fmt.Sprintf("%s: a change of %s, no more than chance (n %d, interval of %s).", says, by.Percent().Brief(), by.N, of)
 	}
 	if by.Value < 0 {
 		by, more = by.Negated(), "less"
 	}
-	return fmt.Sprintf("%s: %s %s (n %d stretches). Most of that is %s: %s.", says, by.Percent().Brief(), more, by.N,
+	return fmt.Sprintf("%s: %s %s (n %d, interval of %s). Most of that is %s: %s.", says, by.Percent().Brief(), more, by.N, of,
 		c.Part.Title(), seconds(math.Abs(c.By)))
 }

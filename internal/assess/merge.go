@@ -2,6 +2,7 @@ package assess
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -16,6 +17,7 @@ import (
 // Merge is what was seen of a service in several stretches of time, as if it had been one. list is in order and not empty. What a
 // stretch did not see, as the scheduler's windows that only some have, is known from the others.
 func Merge(list []*Minute) *Minute {
+	list = oneKind(list)
 	last, whole := list[len(list)-1], list[0]
 	if i := slices.IndexFunc(list, func(m *Minute) bool { return m.Scheduler != nil }); i >= 0 { // it looked at most
 		whole = list[i]
@@ -23,9 +25,7 @@ func Merge(list []*Minute) *Minute {
 	out := *last
 	var accounts []explain.Report
 	for _, m := range list {
-		if m.Connected == last.Connected { // sessions and threads are no parts of one account
-			accounts = append(accounts, m.Report)
-		}
+		accounts = append(accounts, m.Report)
 	}
 	out.Report = explain.Merge(accounts)
 	out.Readings, out.Throttled, out.Unseen = nil, nil, maps.Clone(whole.Unseen)
@@ -43,7 +43,7 @@ func Merge(list []*Minute) *Minute {
 		out.takers(m.Takers)
 		out.asked(m.Asked)
 		out.Ends = endsOf(out.Ends, m.Ends)
-		if m.Scheduler != nil && (out.Scheduler == nil || out.Scheduler.Reason != "") {
+		if len(list) == 1 { // of several, their windows stand in Ends
 			out.Scheduler = m.Scheduler
 		}
 		if m.Quota != nil {
@@ -66,6 +66,11 @@ func Merge(list []*Minute) *Minute {
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)
 	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list), fullOf(list)
 	out.Policies, out.Bursts = Policies{}, nil
+	var refused error
+	if whole.Scheduler != nil && whole.Scheduler.Reason != "" {
+		refused = errors.New(whole.Scheduler.Reason)
+	}
+	out.Report.Missing = append(out.Report.Missing, out.unfollowed(refused)...)
 	if n := len(out.Readings); n > explain.Stretches { // each is since the beginning, so that some of them tell all
 		every := (n + explain.Stretches - 1) / explain.Stretches
 		kept := out.Readings[:0]
@@ -77,6 +82,24 @@ func Merge(list []*Minute) *Minute {
 		out.Readings = kept
 	}
 	return &out
+}
+
+// oneKind are the stretches whose sessions were seen, or else those whose threads were: whatever lasted longer. They are no parts
+// of one account.
+func oneKind(list []*Minute) (out []*Minute) {
+	wall := map[bool]float64{}
+	for _, m := range list {
+		wall[m.Connected] += m.Report.Wall
+	}
+	for _, m := range list {
+		if m.Connected == (wall[true] >= wall[false]) {
+			out = append(out, m)
+		}
+	}
+	if len(out) == 0 {
+		return list
+	}
+	return out
 }
 
 // add puts a stretch's readings behind those before it, of which total is the last.
@@ -115,7 +138,7 @@ func (m *Minute) add(total service.Reading, more *Minute) service.Reading {
 	return r
 }
 
-// takers adds up programs by name and control group; the process is the one that took most in a stretch and is there still.
+// takers adds up programs by name and control group.
 func (m *Minute) takers(more []Taker) {
 	for _, t := range more {
 		i := slices.IndexFunc(m.Takers, func(o Taker) bool { return o.Name == t.Name && o.Group == t.Group && o.Kernel == t.Kernel })
@@ -369,7 +392,7 @@ func busiest(list []*Minute) (out *Interrupts) {
 	return out
 }
 
-// fullOf are the threads that were at work in every stretch.
+// fullOf are the threads that were always at work in next to all of the time.
 func fullOf(list []*Minute) (out []Full) {
 	sum, n := map[Full]float64{}, map[Full]int{}
 	for _, m := range list {
@@ -380,7 +403,7 @@ func fullOf(list []*Minute) (out []Full) {
 		}
 	}
 	for key, times := range n {
-		if times == len(list) {
+		if float64(times) >= full*float64(len(list)) {
 			out = append(out, Full{key.TID, key.Name, sum[key] / float64(times)})
 		}
 	}
@@ -388,14 +411,34 @@ func fullOf(list []*Minute) (out []Full) {
 	return out
 }
 
-// Past forgets the numbers of processes that are not there any more, so that no step names another one.
+// Past forgets the numbers of other processes, and leaves out experiments: now, another process may have such a number.
 func (m *Minute) Past() {
 	for i := range m.Takers {
-		t := &m.Takers[i]
-		if s, err := proc.Read(t.PID); t.PID != 0 && (err != nil || s.Ended() || s.Name != t.Name) {
-			t.PID, t.Sharing = 0, proc.Sharing{}
-		}
+		m.Takers[i].PID, m.Takers[i].Sharing = 0, proc.Sharing{}
 	}
+	for i := range m.Asked {
+		m.Asked[i].PID = 0
+	}
+	m.CannotTry = map[string]string{}
+	_, studies := m.OnService()
+	for _, study := range append(studies, "log-device") {
+		m.CannotTry[study] = "it is of a time that has passed"
+	}
+}
+
+// Sound reports that a stretch can be one: others may have written it.
+func (m *Minute) Sound() bool {
+	const longest, most = 3600, 1e9
+	r := &m.Report
+	ok := r.Wall > 0 && r.Wall <= longest && r.Elapsed >= 0 && r.Elapsed <= most && r.Busy >= 0 && r.Busy <= r.Elapsed*1.001+1e-6 &&
+		r.Transactions >= -1 && r.Samples >= 0
+	for _, p := range r.Parts {
+		ok = ok && p.Seconds >= 0 && p.Seconds <= most
+	}
+	for _, x := range m.Readings {
+		ok = ok && x.At >= 0 && x.CPU >= 0 && x.CPU <= most
+	}
+	return ok
 }
 
 // Thin leaves out of a stretch of some seconds what only a picture of it needs, so that days of them stay small.

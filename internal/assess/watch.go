@@ -70,7 +70,9 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.scheduler.fill(m, o.Facts)
 	m.divide()
 	w.poolers.fill(m)
-	m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
+	if !o.Stretch { // of many stretches, all of them together say it
+		m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
+	}
 	w.clock.fill(m, w, o.Facts)
 	if ctx.Err() == nil && s.Here() && !o.Stretch {
 		m.Policies = predictPolicies(ctx, w.scheduler.seen, w.scheduler.err, o.Facts)

@@ -11,17 +11,21 @@ import (
 
 // Change is how the time of a transaction differs between two recordings of a service.
 type Change struct {
-	Before, After float64         // active s a transaction
-	Ratio         result.Estimate // of After to Before, with the 95 % interval by how stretches of each differ; N are those of both
-	Part          PartName        // that moved most in the direction of the change
-	By            float64         // s a transaction
+	Before float64         `json:"before"` // active s a transaction
+	After  float64         `json:"after"`
+	Ratio  result.Estimate `json:"ratio"` // of After to Before, with the 95 % interval by how stretches of each differ; N are those of both
+	Part   PartName        `json:"part"`  // that moved most in the direction of the change
+	By     float64         `json:"by"`    // s a transaction
+	// Days is by how much equal times of days differ, a standard deviation of the logarithm, which the interval allows for; 0: not known.
+	Days float64 `json:"days"`
 }
 
 // blocks is how many stretches of a recording stand for it: neighbours go together, and so are no samples of their own.
 const blocks = 10
 
-// ChangeOf compares two recordings; false where one of them counted no transactions, or nothing ran.
-func ChangeOf(before, after *Report) (c Change, ok bool) {
+// ChangeOf compares two recordings; false where one of them counted no transactions, or nothing ran. days is by how much equal times
+// of days differ, as a standard deviation of the logarithm; 0: that is not known, and the interval speaks of these times alone.
+func ChangeOf(before, after *Report, days float64) (c Change, ok bool) {
 	if before.Transactions <= 0 || after.Transactions <= 0 || before.Busy <= 0 || after.Busy <= 0 {
 		return c, false
 	}
@@ -38,6 +42,8 @@ func ChangeOf(before, after *Report) (c Change, ok bool) {
 		}
 		half = distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(0.975) * math.Sqrt(sum)
 	}
+	half = math.Hypot(half, 1.96*days)
+	c.Days = days
 	ratio := math.Log(c.After / c.Before)
 	c.Ratio = result.Estimate{Value: ratio, Low: ratio - half, High: ratio + half, N: one.n + two.n, Evidence: result.Measured}.Map(math.Exp)
 	for _, p := range PartNames {

@@ -177,7 +177,7 @@ const lateMost = 0.02
 func (r *Report) late() {
 	if off := r.Late / float64(max(1, r.Transactions)); off > lateMost {
 		r.Missing = append(r.Missing, fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
-			"the count may be off by up to %.0f %%; record for a minute or longer", min(100, 100*off)))
+			"the count may be off by up to %.0f %%; of a longer time, by less", min(100, 100*off)))
 	}
 }
 

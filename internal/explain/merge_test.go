@@ -95,10 +95,10 @@ func TestChange(t *testing.T) {
 	const n = 200
 	for range n {
 		a, b, c := hour(0.003), hour(0.003), hour(0.0036)
-		if x, ok := ChangeOf(&a, &b); !ok || x.Ratio.Low > 1 || x.Ratio.High < 1 {
+		if x, ok := ChangeOf(&a, &b, 0); !ok || x.Ratio.Low > 1 || x.Ratio.High < 1 {
 			false1++
 		}
-		if x, ok := ChangeOf(&a, &c); ok && x.Ratio.Low > 1 && x.Part == DatabaseCPU && x.By > 0 {
+		if x, ok := ChangeOf(&a, &c, 0); ok && x.Ratio.Low > 1 && x.Part == DatabaseCPU && x.By > 0 {
 			found++
 		}
 	}
@@ -106,11 +106,17 @@ func TestChange(t *testing.T) {
 		t.Errorf("%d false, %d found of %d", false1, found, n)
 	}
 	a, none := hour(0.003), Report{}
-	if _, ok := ChangeOf(&a, &none); ok {
+	if b := hour(0.0036); true {
+		alone, _ := ChangeOf(&a, &b, 0)
+		if x, ok := ChangeOf(&a, &b, 0.2); !ok || x.Ratio.Low > 1 || x.Ratio.High-x.Ratio.Low < 2*(alone.Ratio.High-alone.Ratio.Low) {
+			t.Errorf("days that differ by 20 %%: %+v", x)
+		}
+	}
+	if _, ok := ChangeOf(&a, &none, 0); ok {
 		t.Error("compared with nothing")
 	}
 	short := recorded(100, map[PartName]float64{DatabaseCPU: 0.01})
-	if x, ok := ChangeOf(&short, &a); !ok || x.Ratio.HasInterval() {
+	if x, ok := ChangeOf(&short, &a, 0); !ok || x.Ratio.HasInterval() {
 		t.Error(fmt.Sprint("of one stretch: ", x))
 	}
 }

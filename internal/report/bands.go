@@ -19,7 +19,8 @@ type bands struct {
 	trends Trends
 	open   Band // zero: none is
 	rising bool
-	rise   *Rise // of the last band; nil: none, or not known
+	rise   *Rise // the last that was known
+	known  bool  // whether there is one
 }
 
 // openBands goes on with those of a ring.
@@ -32,7 +33,7 @@ func openBands(dir string) (*bands, error) {
 	b := &bands{into: into}
 	err = readBands(dir, time.Now().Add(time.Hour), func(one Band) {
 		if rise, known := b.trends.Add(one); known {
-			b.rising = rise != nil
+			b.rise, b.rising, b.known = rise, rise != nil, true
 		}
 	})
 	return b, err
@@ -68,20 +69,22 @@ func (b *bands) add(at time.Time, m *assess.Minute) (news string, err error) {
 // close ends the open band. One of which less than half was seen says nothing.
 func (b *bands) close() (news string, err error) {
 	one := b.open
-	b.open = Band{}
 	if one.Wall < bandFor.Seconds()/2 {
 		return "", nil
 	}
 	text, err := result.RecordJSON(one)
+	if err == nil {
+		err = b.into.Append(one.At, text)
+	}
 	if err != nil {
 		return "", err
 	}
-	if err := b.into.Append(one.At, text); err != nil {
-		return "", err
-	}
 	rise, known := b.trends.Add(one)
-	b.rise = rise
-	if !known || b.rising == (rise != nil) {
+	if !known {
+		return "", nil
+	}
+	b.rise, b.known = rise, true
+	if b.rising == (rise != nil) {
 		return "", nil
 	}
 	if b.rising = rise != nil; b.rising {
@@ -91,20 +94,24 @@ func (b *bands) close() (news string, err error) {
 }
 
 // risen is the rise of a ring's trend that began before the end of a time and was not over at its beginning, and since when; nil:
-// there was none, or it is not known.
-func (h *History) risen() (rise *Rise, since time.Time) {
+// there was none, or it is not known. days is by how much equal times of days differ, as a standard deviation; 0: not known.
+func (h *History) risen() (rise *Rise, since time.Time, days float64) {
 	var t Trends
+	over := false
 	_ = readBands(filepath.Join(h.Dir, bandsDir), h.To, func(b Band) { // a ring without bands has its times
 		r, known := t.Add(b)
 		switch {
 		case r != nil:
-			if rise == nil {
+			if rise == nil || over {
 				since = b.At.Add(bandFor - lastBands*bandFor)
 			}
-			rise = r
+			rise, over = r, false
 		case known && b.At.Before(h.From):
 			rise = nil
+		case known:
+			over = true
 		}
 	})
-	return rise, since
+	days, _ = t.noise()
+	return rise, since, days
 }

@@ -53,7 +53,7 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 	if m := a.Minute; m != nil {
 		d.Sections = m.Brief(a.Levers, most, again)
 		if a.Before != nil {
-			d.Sections = append(d.Sections, m.Changed(a.Before))
+			d.Sections = append(d.Sections, m.Changed(a.Before, a.Days))
 		}
 		found = m.Tells()
 		if m.Report.Hidden {

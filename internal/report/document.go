@@ -30,7 +30,7 @@ func (a *Assessment) Document() *document.Document {
 	if m := a.Minute; m != nil {
 		d.Sections, d.Warnings = m.Sections(a.Levers), own // what disturbed the probes says nothing of the service
 		if a.Before != nil {
-			d.Sections = append(d.Sections, m.Compared(a.Before))
+			d.Sections = append(d.Sections, m.Compared(a.Before, a.Days))
 		}
 		d.Sections = append(d.Sections, document.Titled("What disturbed the probes", document.Caution.Points(busy...)))
 	} else {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,9 +11,11 @@ import (
 	"hostlab/internal/assess"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 	"hostlab/internal/ring"
 	"hostlab/internal/screen"
+	"hostlab/internal/service"
 )
 
 // Kept is one stretch of a service's history.
@@ -34,15 +35,32 @@ const (
 // Keep watches a service stretch after stretch until ctx ends, and puts each into a ring. A service that ends is waited for; a disk
 // that is full, too. tell says once of each trouble that there is one, and when it is over.
 // metrics may be nil.
-func Keep(ctx context.Context, o Options, into *ring.Writer, metrics *Metrics, tell func(string)) error {
-	k := &keeper{Options: o, into: into, metrics: metrics, tell: tell}
+func Keep(ctx context.Context, o Options, dir string, long time.Duration, metrics *Metrics, tell func(string)) error {
+	k := &keeper{Options: o, metrics: metrics, tell: tell}
 	defer k.leave()
+	if err := k.reach(ctx); err != nil || k.at == nil { // before anything is made
+		return err
+	}
 	var err error
-	if k.bands, err = openBands(into.Dir()); err != nil {
+	if k.into, err = ring.Open(dir, long); err != nil {
+		if _, busy := errors.AsType[*lockfile.Busy](err); busy {
+			return err
+		}
+		return unusable("the ring: %w", err)
+	}
+	defer k.into.Close()
+	if k.bands, err = openBands(dir); err != nil {
 		return err
 	}
 	defer k.bands.into.Close()
-	for ctx.Err() == nil {
+	now := time.Now()
+	if h, err := ReadHistory(ctx, dir, now.Truncate(bandFor), now); err == nil { // the band that an earlier one had begun
+		for i, m := range h.Minutes {
+			_, _ = k.bands.add(h.At[i], m)
+		}
+	}
+	tell(fmt.Sprintf("keeping %s in %s; 'hostlab assess --from %s --at 02:14' tells of it", k.at.of.Name, dir, screen.Word(dir)))
+	for ctx.Err() == nil && !k.over() {
 		began, there := time.Now(), k.at != nil
 		if err := k.stretch(ctx, began); err != nil {
 			return err
@@ -90,6 +108,9 @@ func (k *keeper) say(trouble, over string) {
 }
 
 func (k *keeper) leave() {
+	if k.metrics != nil {
+		k.metrics.gone(k.Service)
+	}
 	if k.at != nil {
 		k.at.close()
 		k.at = nil
@@ -109,12 +130,18 @@ func (k *keeper) reach(ctx context.Context) error {
 		k.say(k.waits(), "")
 		return nil //nolint:nilerr // that was said
 	}
-	if !k.found {
-		dir := k.into.Dir()
-		k.tell(fmt.Sprintf("keeping %s in %s; 'hostlab assess --from %s --at 02:14' tells of it", t.of.Name, dir, screen.Word(dir)))
-	}
 	k.at, k.facts, k.found, k.n = t, facts, true, 0
 	return nil
+}
+
+// over reports that it was a process by its number, and has ended: another may have that number next.
+func (k *keeper) over() bool {
+	spec, err := service.Parse(k.Service)
+	if err != nil || spec.Kind != service.Process || k.at != nil {
+		return false
+	}
+	k.tell("process " + spec.Name + " has ended, and so does this")
+	return true
 }
 
 // waits says that the service is not there.
@@ -146,16 +173,15 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		k.leave() // it, or its session, ended: it is looked for again
 	}
 	if k.metrics != nil {
-		k.metrics.add(k.Service, began, m, k.bands.rise)
+		k.metrics.add(k.Service, began, m, k.bands.rise, k.bands.known)
 	}
 	m.Thin()
 	text, err := result.RecordJSON(Kept{Schema, k.Tool, k.facts.Identity.Hostname.Or(""), m})
 	if err != nil {
 		return err
 	}
-	err = k.into.Append(began, text)
 	news := ""
-	if err == nil {
+	if err = k.into.Append(began, text); err == nil {
 		news, err = k.bands.add(began, m)
 	}
 	if err != nil {
@@ -173,6 +199,7 @@ type History struct {
 	Dir      string
 	From, To time.Time
 	Damaged  int // lines
+	Other    int // lines of another version of hostlab
 	Host     string
 	At       []time.Time // when each stretch began
 	Minutes  []*assess.Minute
@@ -180,16 +207,22 @@ type History struct {
 }
 
 // ReadHistory reads what anybody may have written.
-func ReadHistory(dir string, from, to time.Time) (*History, error) {
+func ReadHistory(ctx context.Context, dir string, from, to time.Time) (*History, error) {
 	h := &History{Dir: dir, From: from, To: to}
+	most := 2*int(to.Sub(from)/KeptFor) + 100 // twice as many where the clock was set back
 	lines, err := ring.Read(dir, from, to, func(at time.Time, document []byte) error {
+		if len(h.Minutes) >= most {
+			return fmt.Errorf("%s has more of this time than a ring keeps", dir)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		var k Kept
-		d := json.NewDecoder(bytes.NewReader(document))
-		d.DisallowUnknownFields()
-		switch err := d.Decode(&k); {
+		switch err := json.Unmarshal(document, &k); {
 		case k.Schema != 0 && k.Schema != Schema:
-			return fmt.Errorf("%s has schema %d; this hostlab knows %d", dir, k.Schema, Schema)
-		case err != nil || k.Minute == nil || k.Minute.Unseen == nil || len(k.Minute.Readings) > mostStretches ||
+			h.Other++
+			return nil
+		case err != nil || k.Minute == nil || !k.Minute.Sound() || k.Minute.Unseen == nil || len(k.Minute.Readings) > mostStretches ||
 			len(k.Minute.Report.Course) > mostStretches || k.Minute.Host.CPUs < 0 || k.Minute.Host.CPUs > host.MostCPUs:
 			h.Damaged++
 			return nil //nolint:nilerr // it is counted
@@ -210,7 +243,8 @@ func (h *History) Assessment() (*Assessment, error) {
 	if len(h.Minutes) == 0 {
 		return nil, h.empty()
 	}
-	m := assess.Merge(h.Minutes)
+	list, others := h.ofOne()
+	m := assess.Merge(list)
 	m.Past()
 	s := &Observed{Schema: Schema, Tool: h.Tool, Started: h.At[0], OnlyService: true, Minute: m}
 	facts := &host.Facts{}
@@ -219,17 +253,27 @@ func (h *History) Assessment() (*Assessment, error) {
 	}
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
 	a.Started, a.Seconds = h.At[0], m.Report.Wall
-	asked := h.To.Sub(h.From).Seconds()
-	if missing := asked - m.Report.Wall; missing > 2.5*KeptFor.Seconds() && missing > 0.05*asked {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: the service, or hostlab, did not run for the rest.",
-			result.Format(asked, "s"), result.Format(m.Report.Wall, "s")))
+	end := h.To
+	if now := time.Now(); end.After(now) {
+		end = now
 	}
-	if rise, since := h.risen(); rise != nil {
+	if asked := end.Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, or the disk was full.",
+			screen.Lasting(end.Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
+	}
+	if others > 0 {
+		a.Warnings = append(a.Warnings, screen.Plural(others, "stretch is", "stretches are")+" of another service in this ring, and left out.")
+	}
+	if h.Other > 0 {
+		a.Warnings = append(a.Warnings, screen.Plural(h.Other, "line is", "lines are")+" of another version of hostlab, and left out.")
+	}
+	rise, since, days := h.risen()
+	if a.Days = days; rise != nil {
 		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())}, a.Warnings...)
 	}
 	if h.Damaged > 0 {
 		a.Warnings = append(a.Warnings, screen.Plural(h.Damaged, "line of the ring is", "lines of the ring are")+
-			" damaged, as after a power cut, and left out.")
+			" damaged or cannot be read, and left out.")
 	}
 	return a, nil
 }
@@ -244,23 +288,47 @@ func (h *History) empty() error {
 	case s.First.IsZero():
 		return fmt.Errorf("%s holds nothing yet", h.Dir)
 	}
-	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s", h.Dir, h.From.Format(form),
-		h.To.Format(form), s.First.Local().Format(form), s.Last.Add(KeptFor).Local().Format(form))
+	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s", h.Dir, h.From.Local().Format(form),
+		h.To.Local().Format(form), s.First.Local().Format(form), s.Last.Add(KeptFor).Local().Format(form))
 }
 
-// each is the time of a transaction in stretches, s; where none is counted, sessions or threads at work.
-func each(list []*assess.Minute) (v float64, per string) {
-	var busy, wall float64
-	n, counted := int64(0), true
-	for _, m := range list {
-		busy, wall = busy+m.Report.Busy, wall+m.Report.Wall
-		n += m.Report.Transactions
-		counted = counted && m.Report.Transactions >= 0
+// ofOne are the stretches of the service that was seen last, and how many are of others.
+func (h *History) ofOne() (list []*assess.Minute, others int) {
+	last := h.Minutes[len(h.Minutes)-1].Service
+	for _, m := range h.Minutes {
+		if m.Service.Kind == last.Kind && m.Service.Name == last.Name {
+			list = append(list, m)
+		}
 	}
-	if counted && n > 0 {
-		return busy / float64(n), "s per transaction"
+	return list, len(h.Minutes) - len(list)
+}
+
+// worked is what stretches did.
+type worked struct {
+	busy, wall float64
+	n          int64 // transactions
+	untold     int   // stretches that did not count them
+}
+
+func (w worked) plus(m *assess.Minute) worked {
+	w.busy, w.wall = w.busy+m.Report.Busy, w.wall+m.Report.Wall
+	if m.Report.Transactions < 0 {
+		w.untold++
 	}
-	return busy / max(wall, 1e-9), "sessions or threads at work"
+	w.n += max(0, m.Report.Transactions)
+	return w
+}
+
+func (w worked) less(o worked) worked {
+	return worked{w.busy - o.busy, w.wall - o.wall, w.n - o.n, w.untold - o.untold}
+}
+
+// each is the time of a transaction, s; where none is counted, sessions or threads at work.
+func (w worked) each() float64 {
+	if w.untold == 0 && w.n > 0 {
+		return w.busy / float64(w.n)
+	}
+	return w.busy / max(w.wall, 1e-9)
 }
 
 // fewest is the share of the mean number of transactions that a stretch needs to be the worst one: of next to none, the time of
@@ -290,21 +358,22 @@ func (h *History) Worst(length time.Duration) (*History, error) {
 		}
 		return list
 	}
+	sums := make([]worked, len(order)+1)
 	for i := range order {
+		sums[i+1] = sums[i].plus(h.Minutes[order[i]])
+	}
+	for i := range order {
+		if h.At[order[i]].Add(length - KeptFor).After(h.At[order[len(order)-1]].Add(KeptFor / 2)) {
+			break // what is left is shorter
+		}
 		for end < len(order) && h.At[order[end]].Before(h.At[order[i]].Add(length-KeptFor/2)) {
 			end++
 		}
-		list := sorted(i, end)
-		var wall float64
-		var n int64
-		for _, m := range list {
-			wall += m.Report.Wall
-			n += max(0, m.Report.Transactions)
-		}
-		if wall < 0.8*length.Seconds() || transactions > 0 && float64(n) < fewest*mean*float64(len(list)) {
+		sum := sums[end].less(sums[i])
+		if sum.wall < 0.95*length.Seconds() || transactions > 0 && float64(sum.n) < fewest*mean*float64(end-i) {
 			continue
 		}
-		if v, _ := each(list); v > best {
+		if v := sum.each(); v > best {
 			best, at = v, [2]int{i, end}
 		}
 	}

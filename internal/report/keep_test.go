@@ -78,7 +78,7 @@ func TestWorst(t *testing.T) {
 		}
 		return 1000, 0.005
 	})
-	h, err := ReadHistory(dir, midnight, midnight.Add(2*time.Hour))
+	h, err := ReadHistory(t.Context(), dir, midnight, midnight.Add(2*time.Hour))
 	if err != nil || len(h.Minutes) != 720 {
 		t.Fatal(len(h.Minutes), err)
 	}
@@ -94,7 +94,7 @@ func TestWorst(t *testing.T) {
 		t.Error("a day in two hours")
 	}
 	dir = kept(t, steadily, 60, func(i int) (int64, float64) { return -1, []float64{1, 3}[min(1, i/30)] })
-	if h, err = ReadHistory(dir, midnight, midnight.Add(time.Hour)); err != nil {
+	if h, err = ReadHistory(t.Context(), dir, midnight, midnight.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if worst, err = h.Worst(5 * time.Minute); err != nil || !worst.From.Equal(steadily(30)) {
@@ -110,12 +110,12 @@ func TestHistory(t *testing.T) {
 		}
 		return steadily(i)
 	}, 60, func(int) (int64, float64) { return 100, 0.01 })
-	h, err := ReadHistory(dir, midnight, midnight.Add(20*time.Minute))
+	h, err := ReadHistory(t.Context(), dir, midnight, midnight.Add(20*time.Minute))
 	if err != nil || len(h.Minutes) != 60 {
 		t.Fatal(len(h.Minutes), err)
 	}
 	a, err := h.Assessment()
-	if err != nil || a.Account.Transactions != 6000 || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "Of 1200 s, 600 s were kept") {
+	if err != nil || a.Account.Transactions != 6000 || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "Of 20 min, 10 min were kept") {
 		t.Errorf("%q, %v", a.Warnings, err)
 	}
 	w, err := ring.Open(dir, time.Hour)
@@ -129,16 +129,33 @@ func TestHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range []string{`{}`, `{"ends":{"windows":[],"own":null}}`, `{"ends":{"own":{"1":true},"clients":{"2":true}}}`,
-		`{"readings":[{"at":-5}]}`, `{"readings":[{}],"report":{"wall":-1,"elapsed":-1,"parts":[{"name":"?","seconds":-1}],"course":[{}]}}`,
-		`{"takers":[{}],"asked":[{}],"full":[{}],"pools":[{}],"cloud":{"held":{"a":{"b":1}}},"clock":{},"wakeups":{},"siblings":{},"trips":{},"requests":{},"interrupts":{},"collector":{},"memory":{},"quota":{}}`,
-		`{"report":{"events":[{}],"statements":[{}],"blockers":[{}],"totals":{},"copies":{},"vacuum":{},"queue":{}}}`} {
-		text = fmt.Sprintf(`{"schema":%d,"minute":%s}`, Schema, strings.Replace(text, "{", `{"unseen":{},`, 1))
-		if err := w.Append(midnight, []byte(strings.Replace(text, ",}", "}", 1))); err != nil {
+	for _, text := range []string{`"ends":{"windows":[],"own":null}`, `"ends":{"own":{"1":true},"clients":{"2":true}}`, `"newer":1`,
+		`"takers":[{"name":"x","pid":1}],"asked":[{}],"full":[{}],"pools":[{}],"cloud":{"held":{"a":{"b":1}}},"clock":{},"wakeups":{},"siblings":{},"trips":{},"requests":{},"interrupts":{},"collector":{},"memory":{},"quota":{}`} {
+		text = fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10,"transactions":-1,`+
+			`"events":[{}],"statements":[{}],"blockers":[{}],"totals":{},"copies":{},"vacuum":{},"queue":{}},%s}}`, Schema, text)
+		if err := w.Append(midnight, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if h, err = ReadHistory(dir, midnight, midnight.Add(20*time.Minute)); err != nil || h.Damaged != 6 || len(h.Minutes) != 67 {
+	for _, bad := range []string{`"wall":-1e308`, `"wall":1e9`, `"wall":10,"busy":-1`, `"wall":10,"busy":1e308,"elapsed":1e308`,
+		`"wall":10,"transactions":-9`, `"wall":10,"parts":[{"name":"cpu","seconds":-1}]`} {
+		text := fmt.Sprintf(`{"schema":%d,"minute":{"unseen":{},"report":{%s}}}`, Schema, bad)
+		if err := w.Append(midnight, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"process","name":"other"},"unseen":{},"report":{"wall":10}}}`, Schema))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the last ones are of x
+		if err := w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10}}}`, Schema))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Append(midnight, []byte(`{"schema":99,"minute":{"unseen":{}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if h, err = ReadHistory(t.Context(), dir, midnight, midnight.Add(20*time.Minute)); err != nil || h.Damaged != 12 || len(h.Minutes) != 67 || h.Other != 1 {
 		t.Fatalf("%d minutes, %d damaged, %v", len(h.Minutes), h.Damaged, err)
 	}
 	if a, err = h.Assessment(); err != nil {
@@ -149,10 +166,12 @@ func TestHistory(t *testing.T) {
 	if _, err := h.Worst(time.Minute); err != nil {
 		t.Error(err)
 	}
-	if err := w.Append(midnight, []byte(`{"schema":99,"minute":{"unseen":{}}}`)); err != nil {
-		t.Fatal(err)
+	if said := strings.Join(a.Warnings, " "); !strings.Contains(said, "1 stretch is of another service") || !strings.Contains(said, "1 line is of another version") {
+		t.Errorf("%q", said)
 	}
-	if _, err := ReadHistory(dir, midnight, midnight.Add(time.Minute)); err == nil || !strings.Contains(err.Error(), "schema 99") {
-		t.Error(err)
+	for _, x := range a.Minute.Takers {
+		if x.PID != 0 {
+			t.Errorf("a process of the past is named by its number: %+v", x)
+		}
 	}
 }

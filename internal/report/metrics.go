@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
+	"gonum.org/v1/gonum/floats"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/chain"
@@ -22,7 +23,8 @@ type Metrics struct {
 	page *prometheus.Registry
 
 	seconds, active, transactions, cpu, ends, taken *prometheus.CounterVec
-	most, rise, last                                *prometheus.GaugeVec
+	followed                                        *prometheus.CounterVec
+	most, rise, last, up                            *prometheus.GaugeVec
 	programs                                        map[string]bool
 }
 
@@ -45,11 +47,13 @@ func NewMetrics(version string) *Metrics {
 	m.seconds = counter("seconds_total", "Time that was watched.")
 	m.active = counter("active_seconds_total", "Active time of all sessions or threads, by what it went to first.", "part")
 	m.ends = counter("ended_seconds_total", "Waits that the scheduler's windows followed, by what they ended with.", "part", "end")
+	m.followed = counter("followed_seconds_total", "Time of the scheduler's windows.")
+	m.up = gauge("up", "1 where the service is there, else 0.")
 	m.transactions = counter("transactions_total", "Transactions, where the server counts them.")
 	m.cpu = counter("cpu_seconds_total", "CPU time of its threads.")
 	m.taken = counter("others_cpu_seconds_total", "CPU time of other programs, those that use most.", "program")
 	m.most = gauge("lever_at_most_ratio", "Share of active time that a lever could save at most, in the last stretch that knows it.", "lever")
-	m.rise = gauge("rise_ratio", "Time of a transaction over that at this time on earlier days, while it is longer than chance explains; else 1.")
+	m.rise = gauge("rise_ratio", "Time of a transaction over that at this time on earlier days, while it is longer than chance explains; else 1. Absent until it is known.")
 	m.last = gauge("last_stretch_timestamp_seconds", "When the last stretch began.")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hostlab_build_info", Help: "The version of hostlab that watches.",
 		ConstLabels: prometheus.Labels{"version": version}})
@@ -59,7 +63,7 @@ func NewMetrics(version string) *Metrics {
 }
 
 // add takes a stretch of a service.
-func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise) {
+func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := &x.Report
@@ -87,6 +91,7 @@ func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise
 		plus(m.taken, t.Seconds, name)
 	}
 	if x.Ends != nil {
+		plus(m.followed, floats.Sum(x.Ends.Lengths))
 		for _, part := range explain.PartNames {
 			by := map[chain.Kind]float64{}
 			for _, w := range x.Ends.Windows {
@@ -108,8 +113,19 @@ func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise
 	if rise != nil {
 		ratio = rise.Ratio
 	}
-	m.rise.WithLabelValues(service).Set(ratio)
+	if known {
+		m.rise.WithLabelValues(service).Set(ratio)
+	}
+	m.up.WithLabelValues(service).Set(1)
 	m.last.WithLabelValues(service).Set(float64(at.UnixMilli()) / 1e3)
+}
+
+// gone notes that the service is not there: what its levers could give is not known any more.
+func (m *Metrics) gone(service string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.most.Reset()
+	m.up.WithLabelValues(service).Set(0)
 }
 
 // WriteTo writes all in the text format 0.0.4.

@@ -26,9 +26,9 @@ func TestMetrics(t *testing.T) {
 			Report: explain.Report{Wall: 10, Busy: 8, Elapsed: 10, Transactions: 50, Parts: []explain.Part{
 				{Name: explain.LogWait, Seconds: 6, Source: "x", Share: result.Estimate{Value: 0.6, Low: 0.5, High: 0.7, N: 9}},
 				{Name: explain.Idle, Seconds: 2, Source: "x"}, {Name: explain.DatabaseCPU, Seconds: 2, Source: "x"}}}}
-		m.add("db", midnight, x, nil)
+		m.add("db", midnight, x, nil, false)
 	}
-	m.add("db", midnight, &assess.Minute{Unseen: map[string]string{}, Report: explain.Report{Transactions: -1}}, &Rise{Ratio: 1.25})
+	m.add("db", midnight, &assess.Minute{Unseen: map[string]string{}, Report: explain.Report{Transactions: -1}}, &Rise{Ratio: 1.25}, true)
 	var b bytes.Buffer
 	if _, err := m.WriteTo(&b); err != nil {
 		t.Fatal(err)

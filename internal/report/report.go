@@ -61,7 +61,11 @@ type Assessment struct {
 	// Minute is what Service, Time and Levers are taken from.
 	Minute *assess.Minute `json:"-"`
 	// Before is an earlier account that it is compared with; nil: none.
-	Before   *explain.Report `json:"-"`
+	Before *explain.Report `json:"-"`
+	// Days is by how much equal times of days differ, as explain.Change has it.
+	Days float64 `json:"-"`
+	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted transactions.
+	Change   *explain.Change `json:"change"`
 	Warnings []string        `json:"warnings"`
 }
 
@@ -95,6 +99,11 @@ func (a *Assessment) WriteBursts(w io.Writer) error {
 // complete copies an assessment so that no null in its JSON goes without its reason.
 func complete(a *Assessment) *Assessment {
 	c := *a
+	if c.Before != nil && c.Account != nil {
+		if x, ok := explain.ChangeOf(c.Before, c.Account, c.Days); ok {
+			c.Change = &x
+		}
+	}
 	c.Kind, c.Schema = Kind, cmp.Or(c.Schema, Schema)
 	c.Probes = explained(c.Probes)
 	c.Warnings = slices.Concat(BusyWarnings(c.Runs), c.Warnings)

@@ -158,7 +158,7 @@ func (t *Trends) near(at time.Time, f func(day, band int)) {
 func (t *Trends) equal(at time.Time) (v float64, days int) {
 	by := map[int][]float64{}
 	t.near(at, func(day, i int) {
-		if v := t.values[i]; !math.IsNaN(v) && len(by) < mostDays {
+		if v := t.values[i]; !math.IsNaN(v) && (len(by) < mostDays || by[day] != nil) {
 			by[day] = append(by[day], v)
 		}
 	})
@@ -227,7 +227,7 @@ func (t *Trends) grown() (part explain.PartName) {
 
 // Text says it.
 func (r *Rise) Text() string {
-	says := fmt.Sprintf("a transaction takes %s longer than at this time on %s before, where chance gives %s",
+	says := fmt.Sprintf("a transaction takes %s longer than at this time on %s before; such times usually differ by %s",
 		result.Share(r.Ratio-1), screen.Count(r.Days, "day"), result.Share(r.Noise))
 	if r.Part != "" {
 		says += "; most of it is " + r.Part.Title()

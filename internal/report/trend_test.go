@@ -95,12 +95,12 @@ func TestBands(t *testing.T) {
 		t.Errorf("%q", news)
 	}
 	h := &History{Dir: dir, From: now.Add(-time.Hour), To: now}
-	rise, since := h.risen()
-	if rise == nil || since.Before(now.Add(-5*time.Hour)) || since.After(now.Add(-3*time.Hour)) {
+	rise, since, days := h.risen()
+	if rise == nil || !(days > 0) || since.Before(now.Add(-5*time.Hour)) || since.After(now.Add(-3*time.Hour)) {
 		t.Errorf("%+v since %s", rise, since)
 	}
 	h.From, h.To = now.Add(-10*time.Hour), now.Add(-9*time.Hour)
-	if rise, _ := h.risen(); rise != nil {
+	if rise, _, _ := h.risen(); rise != nil {
 		t.Errorf("before it began: %+v", rise)
 	}
 	var none bands

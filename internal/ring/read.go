@@ -50,19 +50,36 @@ func Read(dir string, from, to time.Time, each func(at time.Time, document []byt
 		return 0, fmt.Errorf("%s holds no ring; 'hostlab watch --service NAME --ring 2d' keeps one", screen.Word(dir))
 	}
 	list = slices.DeleteFunc(list, func(f file) bool { return !f.began.Before(to) || !f.began.Add(f.lasts).After(from) })
+	hours := map[time.Time]time.Duration{}
+	for _, f := range list {
+		hours[f.began] = f.lasts
+	}
+	left := int64(0)
+	for _, lasts := range hours {
+		left += mostHour * int64(lasts/time.Hour)
+	}
+	var stopped error
 	for _, f := range list {
 		n, err := read(root, f, func(at time.Time, document []byte) error {
-			if at.Before(from) || !at.Before(to) {
-				return nil
+			if left -= int64(len(document)); left < 0 {
+				stopped = fmt.Errorf("%s has more in an hour than a ring keeps", screen.Word(dir))
+			} else if !at.Before(from) && at.Before(to) {
+				stopped = each(at, document)
 			}
-			return each(at, document)
+			return stopped
 		})
-		if damaged += n; err != nil {
-			return damaged, err
+		if damaged += n; stopped != nil {
+			return damaged, stopped
+		}
+		if err != nil { // it was forgotten meanwhile, or is no file of a ring
+			damaged++
 		}
 	}
 	return damaged, nil
 }
+
+// mostHour is what an hour may have when it is unpacked, B; ours have ten.
+const mostHour = 64 << 20
 
 // SpanOf is what a ring tells of.
 func SpanOf(dir string) (s Span, err error) {
@@ -124,6 +141,14 @@ func read(dir *os.Root, f file, each func(at time.Time, document []byte) error) 
 	lines := bufio.NewReaderSize(io.LimitReader(text, mostFile), mostLine)
 	for {
 		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) { // no line of ours is as long
+			for damaged++; errors.Is(err, bufio.ErrBufferFull); {
+				_, err = lines.ReadSlice('\n')
+			}
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil { // it ends, within a line or behind one, or cannot be read on
 			if err != io.EOF || len(line) > 0 && f.packed {
 				damaged++
@@ -147,8 +172,7 @@ func parse(line []byte) (at time.Time, document []byte, ok bool) {
 	if !ok {
 		return at, nil, false
 	}
-	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if err != nil || uint32(want) != crc32.Checksum(rest, sums) {
+	if string(sum) != fmt.Sprintf("%08x", crc32.Checksum(rest, sums)) {
 		return at, nil, false
 	}
 	ms, document, ok := bytes.Cut(rest, []byte(" "))

@@ -160,9 +160,6 @@ func Open(dir string, keep time.Duration) (*Writer, error) {
 	return w, nil
 }
 
-// Dir is where the ring is.
-func (w *Writer) Dir() string { return w.dir.Name() }
-
 // Append adds a document of one line, and returns when it is on the disk. After an error the ring is as it was before, and the
 // next one may succeed.
 func (w *Writer) Append(at time.Time, document []byte) error {

@@ -242,8 +242,20 @@ func TestStrange(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "00000009-20260301T12.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir, noon, noon.Add(time.Hour), func(time.Time, []byte) error { return nil }); err == nil {
-		t.Error("a directory was read")
+	if got, damaged := all(t, dir); len(got) != 1 || damaged != 1 {
+		t.Errorf("beside a directory: %q, %d damaged", got, damaged)
+	}
+	long := append(bytes.Repeat([]byte{0}, 3*mostLine), '\n')
+	name := filepath.Join(dir, w.at.name())
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, slices.Concat(long, text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, damaged := all(t, dir); len(got) != 1 || damaged != 2 {
+		t.Errorf("behind a long line: %q, %d damaged", got, damaged)
 	}
 }
 
