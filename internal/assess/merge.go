@@ -30,7 +30,7 @@ func Merge(list []*Minute) *Minute {
 	out.Report = explain.Merge(accounts)
 	out.Readings, out.Throttled, out.Unseen = nil, nil, maps.Clone(whole.Unseen)
 	out.Takers, out.Asked, out.Pools, out.Ends, out.Scheduler = nil, nil, nil, nil, nil
-	out.Memory, out.Quota = nil, nil
+	out.Memory, out.Quota, out.Ended = nil, nil, ""
 	var total service.Reading
 	for _, m := range list {
 		total = out.add(total, m)
