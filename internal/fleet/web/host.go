@@ -137,7 +137,7 @@ func (r *request) stateOf(h *fleet.Host) string {
 
 // findingTable has a host's findings, the worst first.
 func findingTable(h *fleet.Host) *document.Table {
-	t := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity",
+	t := &document.Table{Columns: document.Headings("check").Names("problem", "severity",
 		"role").Wholes("since").Names("what was read")}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
