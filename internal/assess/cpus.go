@@ -227,7 +227,7 @@ func limit(t Taker) lever.Next {
 		next = lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
 			Note: name + " gives its CPUs away while others want them"}
 	}
-	if others { // by their name alone they cannot be told from the service's own
+	if others { // the service may have processes of that name, too
 		next.Note += "; do the same for each other one"
 	}
 	return next
