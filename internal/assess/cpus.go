@@ -211,19 +211,24 @@ func limit(t Taker) lever.Next {
 	}
 	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") { // whose units a manager of its own has
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
-			Note: "it gives its CPUs away while others want them"}
+			Note: screen.Clean(u) + " gives its CPUs away while others want them"}
 	}
-	next := lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0 %d", t.PID), Note: "it stays on CPU 0"}
+	name, others := screen.Clean(t.Name), t.Processes > 1 && t.Sharing.By != proc.BySession
+	if others {
+		name = fmt.Sprintf("the largest of the %d processes of %s", t.Processes, name)
+	}
+	next := lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0 %d", t.PID), Note: name + " stays on CPU 0"}
 	switch { // a priority counts among threads of one group alone
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
 	case t.Sharing.By == proc.BySession:
-		next = lever.Next{Command: fmt.Sprintf("echo 19 | sudo tee /proc/%d/autogroup", t.PID), Note: "its session gives its CPUs away while others want them"}
+		next = lever.Next{Command: fmt.Sprintf("echo 19 | sudo tee /proc/%d/autogroup", t.PID),
+			Note: "the session of " + name + " gives its CPUs away while others want them"}
 	default:
 		next = lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
-			Note: "it gives its CPUs away while others want them"}
+			Note: name + " gives its CPUs away while others want them"}
 	}
-	if t.Processes > 1 && t.Sharing.By != proc.BySession {
-		next.Note += "; the same for " + screen.Plural(t.Processes-1, "other process", "other processes")
+	if others { // the service may have processes of that name, too
+		next.Note += "; do the same for each other one"
 	}
 	return next
 }

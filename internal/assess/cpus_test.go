@@ -35,14 +35,28 @@ func TestBlame(t *testing.T) {
 		m.Host.Busy, m.Host.Steal, m.Report.Wall = new(0.95), &c.steal, 10
 		m.Readings = []service.Reading{{At: 10, CPU: 20, Queue: 42, Throttled: c.throttled}}
 		levers := m.Levers()
-		if l := levers[0]; l.Name != c.first || !strings.Contains(l.Why(), c.says) || l.Next.Command != c.step {
-			t.Errorf("%s: first %s: %s, %q", name, l.Name, l.Why(), l.Next.Command)
+		if l := levers[0]; l.Name != c.first || !strings.Contains(l.Why(), c.says) || l.Next.Command != c.step ||
+			c.first == lever.Neighbour && !strings.Contains(l.Next.Note, c.takers[0].Name) ||
+			strings.Contains(c.says, "2 processes") && c.takers[0].Sharing.By != proc.BySession &&
+				!strings.HasPrefix(l.Next.Note, "the largest of the 2 processes of sh ") {
+			t.Errorf("%s: first %s: %s, %q", name, l.Name, l.Why(), l.Next)
 		}
 		for _, of := range []string{lever.CPUs, lever.Neighbour, lever.Quota} {
 			if l := find(t, levers, of); l.AtMost != nil && *l.AtMost != 0 && *l.AtMost < 0.79 {
 				t.Errorf("%s: %s at most %.2f; the holders of locks may have waited for a CPU", name, of, *l.AtMost)
 			}
 		}
+	}
+}
+
+// TestUnboundedIsPossible: a lever of which neither the likely gain nor a bound is known is possible, at most.
+func TestUnboundedIsPossible(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.RunQueue: 100})
+	m.Counted, m.Takers = true, []Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 300}}}
+	m.Report.Wall, m.Host.Busy = 10, new(0.95)
+	m.Service, m.Readings = service.Service{Kind: service.Process, Name: "x", PID: 1}, []service.Reading{{At: 10, Queue: 100}}
+	if l := find(t, m.Levers(), lever.Neighbour); l.Bounded() || l.Expected() != nil || l.Verdict != lever.Possible {
+		t.Errorf("%s, at most %v, likely %v of %v", l.Verdict, *l.AtMost, l.Expected(), *l.Likely)
 	}
 }
 

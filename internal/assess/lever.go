@@ -66,6 +66,11 @@ func (m *Minute) Levers() []lever.Lever {
 			}
 		}
 	}
+	for i := range out { // what is likely is not known, and nothing bounds it
+		if l := &out[i]; l.Verdict == lever.Worthwhile && l.Expected() == nil && !l.Bounded() {
+			l.Verdict = lever.Possible
+		}
+	}
 	lever.Order(out)
 	m.limitFirst(out)
 	return out

@@ -56,7 +56,7 @@ type Evidence struct {
 type Check struct {
 	ID       string // PWR-001
 	Subject  string // what a finding is about: one of the constants, or ""
-	Title    string
+	Title    string // the problem that it finds
 	Why      string // the mechanism, in two or three sentences
 	Source   string // who recommends it
 	Disagree string // where the sources conflict and how it was decided; may be empty

@@ -303,9 +303,9 @@ func Explain(c Check) *document.Document {
 		}}
 }
 
-// List names checks, with what they look at and how much they weigh in each role.
+// List names checks, with what they look for and how much they weigh in each role.
 func List(checks []Check) *document.Document {
-	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what is looked at"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what it looks for"}}}
 	for _, head := range []string{"db", "app", "dev"} {
 		t.Columns = append(t.Columns, document.Column{Head: head})
 	}

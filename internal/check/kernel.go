@@ -177,7 +177,7 @@ var kernel = []Check{
 		look: func(f *host.Facts, _ Role) view { return see(read(f.Kernel.ClockSynced, is(true))) },
 	},
 	{
-		ID: "KRN-010", Subject: Kernel, Title: "Vulnerabilities of the processor",
+		ID: "KRN-010", Subject: Kernel, Title: "Processor listed as vulnerable",
 		Covers: []string{"perfspect/Vulnerabilities"},
 		Why: "The kernel lists what is known to be wrong with this processor and what it does about it. Vulnerable means: " +
 			"nothing, or not enough, often since the microcode is old or a mitigation was switched off.",
@@ -259,7 +259,7 @@ var kernel = []Check{
 		goals: queuesWanted,
 	},
 	{
-		ID: "KRN-015", Subject: Kernel, Title: "Clock source of HANA's guests on KVM",
+		ID: "KRN-015", Subject: Kernel, Title: "HANA's guest that reads kvm-clock, not tsc",
 		Covers: []string{"sysfs/current_clocksource"},
 		Why: "HANA reads the clock millions of times a second. kvm-clock asks a page of the hypervisor and computes at each " +
 			"reading, while tsc is one instruction and a multiplication.",

@@ -13,7 +13,7 @@ import (
 // memory holds the checks of memory.
 var memory = []Check{
 	{
-		ID: "MEM-001", Subject: Memory, Title: "Transparent huge pages",
+		ID: "MEM-001", Subject: Memory, Title: "Unsuitable mode of transparent huge pages",
 		Covers: []string{"vm/transparent_hugepages", "vm/THP", "grub/transparent_hugepage"},
 		Why: "With always, the kernel assembles 2 MiB pages behind any program's back: page faults wait for memory to be " +
 			"compacted, a background task holds locks while it merges, and memory use grows. Databases that want huge " +
@@ -66,7 +66,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-004", Subject: Memory, Title: "Automatic NUMA balancing",
+		ID: "MEM-004", Subject: Memory, Title: "Memory pages moved between nodes (NUMA balancing)",
 		Covers: []string{"kernel.numa_balancing", "grub/numa_balancing", "perfspect/NUMA balancing"},
 		Why: "To learn which node uses a page the kernel unmaps it and waits for the fault. A database that shares one " +
 			"large cache between all nodes pays for faults and migrations and gains nothing.",
@@ -98,7 +98,7 @@ var memory = []Check{
 		asked: asksForNodes,
 	},
 	{
-		ID: "MEM-005", Subject: Memory, Title: "Limits of unwritten file data (dirty pages)",
+		ID: "MEM-005", Subject: Memory, Title: "Much file data may stay unwritten (dirty pages)",
 		Covers: []string{"vm/dirty_bytes", "vm/dirty_background_bytes", "vm.dirty_bytes", "vm.dirty_background_bytes"},
 		Why: "Written data stays in memory until the background limit starts the writing and the hard limit stops the " +
 			"writers. As a share of a large memory that is many gigabytes. When they are flushed in one go, the log's " +
@@ -113,7 +113,7 @@ var memory = []Check{
 		absent:   "the kernel shows no limits of dirty pages", look: lookDirty, advise: adviseDirty,
 	},
 	{
-		ID: "MEM-006", Subject: Memory, Title: "Swappiness",
+		ID: "MEM-006", Subject: Memory, Title: "Swappiness that is too high, or 0",
 		Covers: []string{"vm.swappiness"},
 		Why: "Swappiness weighs swapping out a program's memory against dropping cached file pages. At the default of 60 " +
 			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a " +

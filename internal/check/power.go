@@ -21,7 +21,7 @@ const (
 // power holds the checks of frequencies on Linux.
 var power = []Check{
 	{
-		ID: "PWR-001", Subject: Frequency, Title: "CPU frequency governor",
+		ID: "PWR-001", Subject: Frequency, Title: "CPU governor that may lower the frequency",
 		Covers: []string{"cpu/governor", "perfspect/Scaling Governor"},
 		Why: "A governor other than performance lowers the clock when CPUs look idle and raises it only after it " +
 			"has seen load for some milliseconds. A request that computes for a few milliseconds and then waits for " +
@@ -36,7 +36,7 @@ var power = []Check{
 		look: lookGovernor,
 	},
 	{
-		ID: "PWR-003", Subject: Frequency, Title: "Energy performance preference (EPP)",
+		ID: "PWR-003", Subject: Frequency, Title: "Processors asked to save energy (EPP)",
 		Covers: []string{"cpu/energy_performance_preference", "cpu/min_perf_pct", "perfspect/Energy Performance Preference",
 			"perfspect/EPP with ELC"},
 		Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
@@ -52,7 +52,7 @@ var power = []Check{
 		left: "before Linux 5.10 EPP is locked while the governor is performance: choose that anew",
 	},
 	{
-		ID: "PWR-004", Subject: Frequency, Title: "Energy performance bias (EPB)",
+		ID: "PWR-004", Subject: Frequency, Title: "Processors biased towards saving energy (EPB)",
 		Covers: []string{"cpu/energy_perf_bias", "perfspect/Energy Performance Bias", "perfspect/EPB with ELC"},
 		Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
 			"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
@@ -91,7 +91,7 @@ var power = []Check{
 		look: lookBoost,
 	},
 	{
-		ID: "PWR-007", Subject: Frequency, Title: "Upper limit of the frequency",
+		ID: "PWR-007", Subject: Frequency, Title: "Frequency capped by a setting",
 		Why: "scaling_max_freq and max_perf_pct cap the clock below what the processor can do, at full load as well. A cap " +
 			"left behind by a power-saving tool or a measurement costs every CPU-bound second in proportion.",
 		Source: "pyperf; tuned throughput-performance (max_perf_pct 100); kernel documentation on cpufreq",
@@ -130,7 +130,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-008", Subject: Frequency, Title: "Firmware's limit of the frequency",
+		ID: "PWR-008", Subject: Frequency, Title: "Frequency capped by the firmware",
 		Why: "The firmware can withdraw the upper P-states (ACPI _PPC), for a power cap, a failed supply or heat. The " +
 			"operating system obeys silently, so the machine is slow while every setting in it looks right.",
 		Source: "kernel documentation on cpufreq (bios_limit)",
@@ -151,7 +151,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-009", Subject: Frequency, Title: "ACPI platform profile",
+		ID: "PWR-009", Subject: Frequency, Title: "Firmware not asked for performance",
 		Covers: []string{"acpi/platform_profile"},
 		Why: "The platform profile tells the firmware how to weigh speed against heat and noise. In low-power or balanced " +
 			"it may lower the power limits under the operating system's settings.",

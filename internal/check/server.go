@@ -16,7 +16,7 @@ import (
 // server holds the checks of what a server's own process has, may use and is configured to do with the platform.
 var server = []Check{
 	{
-		ID: "SRV-001", Subject: Memory, Title: "Huge pages and the database's cache",
+		ID: "SRV-001", Subject: Memory, Title: "Large cache without huge pages, or unused ones",
 		Covers: []string{"vm.nr_hugepages"},
 		Why: "A cache of many gigabytes in pages of 4 KiB needs page tables of its own in each process of the server, and " +
 			"misses the processor's translation cache all the time. Huge pages that are reserved and not used are memory " +
@@ -44,7 +44,7 @@ var server = []Check{
 		look: lookOOM, left: "it is set in the server's unit",
 	},
 	{
-		ID: "SRV-003", Subject: Memory, Title: "The database's memory limit",
+		ID: "SRV-003", Subject: Memory, Title: "Memory limit too tight for a database",
 		Why: "At memory.high the kernel makes a group's threads free memory themselves, at memory.max it frees file cache " +
 			"and then kills one of its processes. The page cache that the server fills counts, too.",
 		Source: "kernel documentation on cgroup v2 (memory.high, memory.max, memory.events, memory.pressure); the bounds " +
@@ -85,7 +85,7 @@ var server = []Check{
 		ok:       "shared memory stays at logout", look: lookRemoveIPC, left: "it is a setting of systemd-logind",
 	},
 	{
-		ID: "SRV-006", Subject: Log, Title: "How commits reach the device",
+		ID: "SRV-006", Subject: Log, Title: "Unsafe or slow writes to the device",
 		Why: "A server that does not flush its log loses commits that it has confirmed, and perhaps all data, when power " +
 			"fails. InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each " +
 			"other.",

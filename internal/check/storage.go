@@ -54,7 +54,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-002", Subject: Log, Title: "Merging of requests (nomerges)",
+		ID: "STO-002", Subject: Log, Title: "Requests searched for neighbours (nomerges)",
 		Why: "Before it queues a request the kernel looks for a neighbour to merge it with. A load of small random requests " +
 			"on flash finds none and pays for the search; sequential loads gain from merging.",
 		Source: "Scylla perftune (2)",

@@ -13,7 +13,7 @@ const noUncore = "the kernel controls no uncore frequency here"
 // driver.
 var uncore = []Check{
 	{
-		ID: "PWR-012", Subject: Frequency, Title: "Upper limit of the uncore's frequency",
+		ID: "PWR-012", Subject: Frequency, Title: "Uncore's frequency capped by a setting",
 		Why: "The uncore holds the last cache, the memory controllers and the links between sockets. Where its frequency is " +
 			"limited each miss of a core's own cache takes longer, which is most of what a database does, while the cores' " +
 			"clock looks right.",
@@ -48,7 +48,7 @@ var uncore = []Check{
 		},
 	},
 	{
-		ID: "PWR-013", Subject: Frequency, Title: "Efficiency latency control of the uncore",
+		ID: "PWR-013", Subject: Frequency, Title: "Uncore slowed at low load (ELC)",
 		Covers: []string{"perfspect/ELC alike on all dies", "perfspect/ELC mode for latency", "perfspect/ELC mode for power"},
 		Why: "Below a threshold of CPU use the uncore goes down to a floor, and above another it climbs in steps of 100 " +
 			"MHz. A database that is busy in bursts finds a slow cache and slow memory at each beginning.",
@@ -62,7 +62,7 @@ var uncore = []Check{
 		look: lookELC,
 	},
 	{
-		ID: "PWR-014", Subject: Frequency, Title: "Frequency driver of Intel processors",
+		ID: "PWR-014", Subject: Frequency, Title: "Intel processors without their own driver",
 		Covers: []string{"perfspect/Scaling Driver"},
 		Why: "acpi-cpufreq knows only the steps that the firmware lists, and treats turbo as one step above the base " +
 			"frequency. intel_pstate lets the processor choose by itself within microseconds.",

@@ -13,7 +13,7 @@ import (
 // smt holds the check of siblings.
 var smt = []Check{
 	{
-		ID: "SMT-001", Subject: SMT, Title: "Simultaneous multithreading (SMT)",
+		ID: "SMT-001", Subject: SMT, Title: "Siblings that share cores (SMT)",
 		Covers: []string{"perfspect/Hyperthreading"},
 		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
 			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
@@ -70,7 +70,7 @@ var virt = []Check{
 		},
 	},
 	{
-		ID: "VRT-002", Subject: Degree, Title: "The database's CPU quota",
+		ID: "VRT-002", Subject: Degree, Title: "CPU quota that can stop a database",
 		Why: "A cgroup's quota stops all its threads for the rest of a 100 ms period once it is used up. A server that " +
 			"starts threads for all CPUs that it sees uses it up early, and then even its log writer waits.",
 		Source: "kernel documentation on CFS bandwidth control and cgroup v2; the bound of 1 % of periods is hostlab's own",
@@ -85,7 +85,7 @@ var virt = []Check{
 			"or set the server's degree of parallelism to it")}, left: "it is the quota of a unit or container",
 	},
 	{
-		ID: "VRT-003", Subject: Degree, Title: "The database's affinity",
+		ID: "VRT-003", Subject: Degree, Title: "Database confined to some of the CPUs",
 		Why: "A process inherits the set of CPUs it may run on. A shell, service or container that was confined hands its " +
 			"limits to a server started from it, whose parallel work then shares a few CPUs while others idle.",
 		Source:   "kernel documentation on cpusets; sched_setaffinity(2)",

@@ -22,7 +22,7 @@ const notWindows = "this is not Windows"
 // windows holds the checks of frequencies on Windows.
 var windows = []Check{
 	{
-		ID: "PWR-010", Subject: Frequency, Title: "Windows power plan's processor state",
+		ID: "PWR-010", Subject: Frequency, Title: "Windows power plan below full processor state",
 		Why: "The plan's minimum and maximum processor state bound the clock. Under Balanced, the default since Windows " +
 			"Server 2008 R2, the minimum is low and the clock climbs only after load was seen for a while; dialog steps of " +
 			"an application server, short bursts with waits between, were measured to take nearly twice the CPU time. " +
@@ -35,7 +35,7 @@ var windows = []Check{
 		absent:   "no power plan could be found", look: lookWindowsPlan, advise: adviseWindowsPlan,
 	},
 	{
-		ID: "PWR-011", Subject: Frequency, Title: "Windows processors' frequency against their maximum",
+		ID: "PWR-011", Subject: Frequency, Title: "Windows processors below their maximum clock",
 		Why: "What processors run at shows whether the plan is obeyed. A limit below the maximum is a cap by the plan, the " +
 			"firmware or heat. If the firmware keeps power control to itself, changing plans does nothing and only these " +
 			"numbers tell.",

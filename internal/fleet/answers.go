@@ -221,7 +221,7 @@ func (s *Summary) Document() *document.Document {
 	if d.About = []string{screen.Count(s.Documents, "document")}; s.Hosts > 0 {
 		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
 	}
-	findings := &document.Table{Columns: document.Headings("check").Names("what is looked at",
+	findings := &document.Table{Columns: document.Headings("check").Names("problem",
 		"severity").Figures("hosts"), Most: 20}
 	for _, f := range s.Findings {
 		findings.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Hosts)
@@ -269,12 +269,12 @@ func (s *Summary) Document() *document.Document {
 const Begin = "Where to begin"
 
 // otherTitles are of what other commands than check find.
-var otherTitles = map[string]string{"watch": "CPUs after a quiet time", "journal": "Journal of settings"}
+var otherTitles = map[string]string{"watch": "CPUs slow or uneven after a quiet time", "journal": "Settings that could not be verified"}
 
 // setTitle is that of an object of a setting, as governor/policy0.
-const setTitle = "Setting, as hostlab has set it"
+const setTitle = "Setting that is not as hostlab set it"
 
-// CheckTitle is what a check looks at, in a few words.
+// CheckTitle names the problem that a check finds.
 func CheckTitle(id string) string {
 	if c, err := check.Find(id); err == nil {
 		return c.Title

@@ -102,7 +102,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	}
 	settings := &document.Table{Lead: "Facts whose lever could give most come first. A difference alone does not say what " +
 		"it costs.", Columns: document.Headings("fact").Names(a.Name, b.Name, "lever").Figures("at most"), Most: 40}
-	alone := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity", "host",
+	alone := &document.Table{Columns: document.Headings("check").Names("problem", "severity", "host",
 		"what was read")}
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
@@ -264,7 +264,7 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks at %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks for %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}}, Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: CheckReport{HeadOf("check"), id, list}}
 }

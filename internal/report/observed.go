@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/service"
 	"hostlab/internal/trust"
 	"hostlab/internal/watch"
 )
@@ -96,12 +97,22 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 			d.Answered(s.Answered.Source, s.Answered.Values)
 		}
 	}
-	a.Facts, a.Results = facts, check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started)
+	judged := *facts
+	shop := s.Minute != nil && s.Minute.Service.Kind == service.Demo
+	if shop { // whose host may have servers that are not watched
+		judged.Databases, judged.Apps = nil, nil
+	}
+	a.Facts, a.Results = facts, check.Accept(check.Run(&judged, s.Role, check.All()), s.Accepted, "", s.Started)
+	for i := range a.Results {
+		if r := &a.Results[i]; shop && r.Engines != nil && r.Status == check.NotApplicable {
+			r.Detail = "the demo is watched, and no server of this host"
+		}
+	}
 	for i := range s.Runs {
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
-	a.Levers, a.Verdict.Text = lever.Platform(s.Role, facts, a.Results, a.Runs)
+	a.Levers, a.Verdict.Text = lever.Platform(s.Role, &judged, a.Results, a.Runs)
 	a.Warnings = slices.Concat(a.Warnings, check.Lapsed(a.Results))
 }
 

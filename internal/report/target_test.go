@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/host"
+	"hostlab/internal/service"
 )
 
 // What is looked at is found once: the service, the place of its log, and why one of them is not there.
@@ -49,5 +51,18 @@ func TestOnlyService(t *testing.T) {
 	a := s.Assessment(host.Tree{}, &host.Facts{})
 	if a.Facts != nil || a.Results != nil || len(a.Levers) != 0 || a.LogDir != "" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// Beside the demo no server of the host is judged, which is not watched.
+func TestDemoAlone(t *testing.T) {
+	facts := &host.Facts{Databases: []host.Database{{Kind: "postgresql", PID: 306, OOMScoreAdj: host.Fact[int64]{State: host.StateOK}}}}
+	for kind, want := range map[service.Kind]check.Status{service.Demo: check.NotApplicable, service.Database: check.Finding} {
+		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{Kind: kind}}}
+		for _, r := range s.Assessment(host.Tree{Root: t.TempDir()}, facts).Results {
+			if r.ID == "SRV-002" && r.Status != want {
+				t.Errorf("%s: %s, %s: %s", kind, r.ID, r.Status, r.Detail)
+			}
+		}
 	}
 }

@@ -136,7 +136,7 @@ func compare(ctx context.Context, r *request) (*document.Document, error) {
 
 func checks(_ context.Context, r *request) (*document.Document, error) {
 	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale)
-	t := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity").Figures("hosts")}
+	t := &document.Table{Columns: document.Headings("check").Names("problem", "severity").Figures("hosts")}
 	for _, f := range sum.Findings {
 		t.Row(checkCell(f.Check), fleet.CheckTitle(f.Check), severityCell(f.Severity), f.Hosts)
 	}

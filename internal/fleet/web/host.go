@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -137,7 +138,7 @@ func (r *request) stateOf(h *fleet.Host) string {
 
 // findingTable has a host's findings, the worst first.
 func findingTable(h *fleet.Host) *document.Table {
-	t := &document.Table{Columns: document.Headings("check").Names("what is looked at", "severity",
+	t := &document.Table{Columns: document.Headings("check").Names("problem", "severity",
 		"role").Wholes("since").Names("what was read")}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
@@ -148,13 +149,17 @@ func findingTable(h *fleet.Host) *document.Table {
 	return t
 }
 
+// looks are lines of remedies that only look, and change nothing.
+var looks = regexp.MustCompile(`(?m)^(hostlab assess|grep)\b[^#\n]*\n?`)
+
 // remedyBlocks are what to do about a host's findings, in the order of their table.
 func remedyBlocks(t *document.Table, remedies map[string]string) (out document.Commands) {
 	seen := map[string]bool{}
 	for _, r := range t.Rows {
-		if id := r.Cells[0].Text; remedies[id] != "" && !seen[id] {
+		id := r.Cells[0].Text
+		if line := looks.ReplaceAllString(remedies[id], ""); line != "" && !seen[id] {
 			seen[id] = true
-			out = append(out, document.Command{Why: id + ", " + r.Cells[1].Text, Line: remedies[id]})
+			out = append(out, document.Command{Why: id + ", " + r.Cells[1].Text, Line: line})
 		}
 	}
 	return out

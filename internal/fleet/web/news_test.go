@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/testkit"
 )
@@ -55,6 +56,14 @@ func TestRemediesOfHost(t *testing.T) {
 	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") ||
 		strings.Count(page, "chronyc") != 1 {
 		t.Error("the host's page has no block of the remedy's lines")
+	}
+	table := &document.Table{Columns: document.Headings("check", "problem")}
+	for _, id := range []string{"SMT-001", "KRN-010"} {
+		table.Row(id, "x")
+	}
+	if b := remedyBlocks(table, map[string]string{"SMT-001": "hostlab assess", "KRN-010": "grep -r . /sys\n# newer"}); len(b) != 1 ||
+		b[0].Line != "# newer" {
+		t.Errorf("%q: commands that only look are no remedies", b)
 	}
 	var data hostJSON
 	if _, text := get(t, web.URL+"/hosts/evil?format=json"); json.Unmarshal([]byte(text), &data) != nil ||
