@@ -92,6 +92,7 @@ bpf: ## are the programs for the kernel what their sources give? needs clang-14,
 	./scripts/bpf.sh
 
 man: build ## manual pages into dist/man
+	mkdir -p dist
 	./bin/hostlab man dist/man
 
 race: ## the tests that run things side by side, under the race detector (needs a C compiler)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -25,6 +26,13 @@ func (w *word[T]) Type() string   { return "string" }
 // Set takes a word as it stands or in other letters, and refuses all that it does not know. Of an
 // empty one notEmpty says more.
 func (w *word[T]) Set(s string) error {
+	if err := w.choose(s); err != nil {
+		return usagef("--%s %w", w.flag, err)
+	}
+	return nil
+}
+
+func (w *word[T]) choose(s string) error {
 	known := make([]string, len(w.words))
 	for i, x := range w.words {
 		if known[i] = string(x); strings.EqualFold(known[i], strings.TrimSpace(s)) {
@@ -35,7 +43,7 @@ func (w *word[T]) Set(s string) error {
 	if *w.target = ""; s == "" {
 		return nil
 	}
-	return usagef("--%s %q: expected %s%s", w.flag, s, strings.Join(known, ", "), meant(s, known))
+	return fmt.Errorf("%q: expected %s%s", s, strings.Join(known, ", "), meant(s, known))
 }
 
 // meant is a hint at the known word that is nearest to a slip; "" for none.

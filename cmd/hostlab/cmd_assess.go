@@ -350,7 +350,11 @@ func (o *assessOptions) run(cmd *cobra.Command, std streams) (err error) {
 	if a.Minute != nil && ctx.Err() == nil && o.origin() == "" {
 		err2 = errors.Join(err2, a.Minute.Early())
 	}
-	return errors.Join(err1, err2, err3, a.Broken(), ctx.Err())
+	end := ctx.Err()
+	if end != nil && o.origin() == "" {
+		end = stopped{"the report covers the time until then"}
+	}
+	return errors.Join(err1, err2, err3, a.Broken(), end)
 }
 
 // origin says where what is reported was read; "": it was measured now.

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,25 +75,32 @@ func (o *fleetOptions) storeFlag(cmd *cobra.Command) {
 
 // open opens the store for those who read it: a name that is mistyped makes none.
 func (o *fleetOptions) open(cmd *cobra.Command) (*store.Store, error) {
-	return o.with(cmd, store.Open)
+	return o.with(cmd, false)
 }
 
 // make opens the store for those who put something in.
 func (o *fleetOptions) make(cmd *cobra.Command) (*store.Store, error) {
-	return o.with(cmd, store.Make)
+	return o.with(cmd, true)
 }
 
-func (o *fleetOptions) with(cmd *cobra.Command, open func(context.Context, string) (*store.Store, error)) (*store.Store,
-	error) {
+func (o *fleetOptions) with(cmd *cobra.Command, making bool) (*store.Store, error) {
 	address, usual, err := o.address()
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if usual {
-		if err := trust.MkdirAll(filepath.Dir(strings.TrimPrefix(address, "sqlite:")), 0o700); err != nil {
+	open, file := store.Open, strings.TrimPrefix(address, "sqlite:")
+	if making {
+		open = store.Make
+	}
+	switch {
+	case usual && making:
+		if err := trust.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return nil, err
 		}
-		open = store.Make
+	case usual:
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, usagef("there is no store yet (%s); 'hostlab fleet ingest SPOOL' makes one", screen.Clean(file))
+		}
 	}
 	s, err := open(cmd.Context(), address)
 	if store.Unusable(err) {

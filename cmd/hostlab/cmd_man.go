@@ -28,6 +28,11 @@ Exit status: 0 done, 1 a page cannot be written, 2 the directory cannot be made.
 		Hidden:  true,
 		Args:    takes(1, 1, "one directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if parent := filepath.Dir(args[0]); parent != "." {
+				if _, err := os.Stat(parent); err != nil {
+					return usagef("man %s: %s: %w", args[0], parent, plain(err))
+				}
+			}
 			if err := trust.MkdirAll(args[0], 0o755); err != nil {
 				return usageError{err}
 			}

@@ -402,7 +402,7 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 	return screen.Clean(text)
 }
 
-// stopped is a run that was cancelled and can be resumed.
+// stopped is work that was cancelled, and says what it has left.
 type stopped struct{ text string }
 
 func (s stopped) Error() string        { return s.text }

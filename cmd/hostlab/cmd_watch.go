@@ -252,5 +252,8 @@ func (o *watchOptions) done(ctx context.Context) error {
 	if o.count == 0 && o.duration == 0 {
 		return nil
 	}
+	if o.record != "" && ctx.Err() != nil {
+		return stopped{fmt.Sprintf("%s holds the samples until then", o.record)}
+	}
 	return ctx.Err()
 }

@@ -15,6 +15,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // config holds what a host or a user has settled, where flags and the environment do not.
@@ -47,6 +48,9 @@ func readConfig() (c config, _ error) {
 		data, err := readTrusted(file)
 		if noConfig(file, err) {
 			continue
+		}
+		if r, ok := errors.AsType[*trust.Refused](err); ok && r.Path == file { // which it names
+			return c, usageError{err}
 		}
 		if err != nil {
 			return c, usagef("%s: %w", file, plain(err))
@@ -100,8 +104,8 @@ func ownRole(cmd *cobra.Command, role *check.Role) error {
 	if err != nil || c.Role == "" {
 		return err
 	}
-	if err := (&word[check.Role]{"role", role, check.Roles}).Set(c.Role); err != nil {
-		return usagef("%s: %w", c.roleFile, err)
+	if err := (&word[check.Role]{"", role, check.Roles}).choose(c.Role); err != nil {
+		return usagef("%s: role %w", c.roleFile, err)
 	}
 	return nil
 }

@@ -33,8 +33,9 @@ func (e *exceptions) flags(cmd *cobra.Command) {
 
 // read returns the exceptions. A file that another user could have written is refused: it would hide findings.
 func (e *exceptions) read() ([]check.Exception, error) {
-	name := e.file
+	name, flag := e.file, "--exceptions"
 	if name == "" {
+		flag = "exceptions" // of a configuration, or the usual file
 		c, err := readConfig()
 		if err != nil {
 			return nil, err
@@ -46,15 +47,18 @@ func (e *exceptions) read() ([]check.Exception, error) {
 		name = exceptionsFile
 	}
 	data, err := readTrusted(name)
+	refused, is := errors.AsType[*trust.Refused](err)
 	switch {
+	case is && refused.Path == name: // which it names
+		return nil, usagef("%s %w", flag, refused)
 	case usual && errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, usagef("--exceptions %s: %w", name, plain(err))
+		return nil, usagef("%s %s: %w", flag, name, plain(err))
 	}
 	list, err := check.ReadExceptions(data)
 	if err != nil {
-		return nil, usagef("--exceptions %s: %w", name, err)
+		return nil, usagef("%s %s: %w", flag, name, err)
 	}
 	return list, nil
 }

@@ -136,10 +136,10 @@ func outcome(err error) (status int, line string) {
 	case errors.As(err, &waits):
 		return exitWaiting, "waiting: " + screen.OneLine(err)
 	case errors.Is(err, context.Canceled):
-		if screen.OneLine(err) == context.Canceled.Error() { // nothing else went wrong on the way out
-			return exitInterrupted, "interrupted; nothing was left behind"
+		if screen.OneLine(err) == context.Canceled.Error() { // nothing else is to be said
+			return exitInterrupted, "interrupted"
 		}
-		return exitInterrupted, "interrupted: " + screen.OneLine(err)
+		return exitInterrupted, "interrupted; " + screen.OneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, screen.OneLine(err)
 	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn) && !torn.Usable():
@@ -156,12 +156,12 @@ func closedPipe(err error) bool {
 	return ok && errors.Is(pe.Err, syscall.EPIPE) && (pe.Path == os.Stdout.Name() || pe.Path == os.Stderr.Name())
 }
 
-// writeProblems writes what is wrong with studies, a line each. Those of a file
+// writeProblems writes what is wrong with studies, a line each. Those at a line of a file
 // begin with it, as compilers' do, so that editors find the place.
 func writeProblems(w io.Writer, bad *experiment.Problems) {
 	for _, p := range bad.List {
 		line := screen.Clean(p.Error())
-		if p.File == "" {
+		if p.Line == 0 {
 			line = "hostlab: " + line
 		}
 		fmt.Fprintln(w, line)

@@ -132,7 +132,7 @@ func layout(w io.Writer) document.TextOptions {
 	tty, width := terminal(w)
 	o := document.TextOptions{Width: width, Color: colour(w)}
 	if tty {
-		o.Rows = height(w)
+		o.Rows, o.Folds = size(w)
 	}
 	return o
 }

@@ -106,6 +106,7 @@ With --exit-status, a verdict is a status too:
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		group(c)
 		for _, shell := range c.Commands() { // cobra's own texts have 81 columns (v1.10.2)
+			shell.Args = noArgs
 			shell.Long = strings.ReplaceAll(shell.Long, "via your OS's", "by your OS's")
 		}
 	}

@@ -163,6 +163,9 @@ func (c *commandStudy) study(over experiment.Overrides) (*experiment.Study, erro
 	if err != nil || c.save == "" {
 		return st, err
 	}
+	if err := checkWritable("save-study", c.save); err != nil {
+		return nil, err
+	}
 	if _, err := os.Lstat(c.save); !errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("--save-study %s: it is there already; name a new file", c.save)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,6 +101,8 @@ func interrupted(ts *testscript.TestScript, _ bool, args []string) {
 	if !ok || exit.ExitCode() != exitInterrupted {
 		ts.Fatalf("after Ctrl-C: %v, expected exit status %d; stderr: %s", err, exitInterrupted, stderr.String())
 	}
+	_, err = io.WriteString(ts.Stderr(), stderr.String())
+	ts.Check(err)
 	if strings.Count(stderr.String(), "\n") != 1 {
 		ts.Fatalf("expected one line on stderr, found:\n%s", stderr.String())
 	}

@@ -28,14 +28,14 @@ func terminal(w io.Writer) (tty bool, width int) {
 	return true, widest
 }
 
-// height is how many rows a terminal shows.
-func height(w io.Writer) int {
+// size is how many rows a terminal shows, and where it folds them: 0 where it does not tell.
+func size(w io.Writer) (rows, columns int) {
 	if f, ok := w.(*os.File); ok {
-		if _, rows, err := term.GetSize(int(f.Fd())); err == nil && rows > 0 {
-			return rows
+		if cols, rows, err := term.GetSize(int(f.Fd())); err == nil && rows > 0 {
+			return rows, max(0, cols)
 		}
 	}
-	return document.Rows
+	return document.Rows, 0
 }
 
 // colour reports whether to colour what goes to w: a terminal, NO_COLOR unset or

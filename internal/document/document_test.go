@@ -56,12 +56,22 @@ func TestAnswerLast(t *testing.T) {
 	}
 	plain := write(0)
 	n := strings.Count(plain, "\n")
-	if got := write(n); got != plain {
+	if got := write(n + 1); got != plain {
 		t.Errorf("all of it can be seen:\n%s", got)
 	}
 	const answer = "\nThe governor powersave costs 48 % more CPU time.\nSet performance.\n"
-	if got := write(n - 1); got != plain+answer {
+	if got := write(n); got != plain+answer { // a shell's prompt takes the last row
 		t.Errorf("got\n%s\nwant this at its end:%s", got, answer)
+	}
+}
+
+// TestFolded: a terminal folds what is not wrapped, as commands, and colours take no room.
+func TestFolded(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "\n": 1, "12345\n": 1, "123456\n\n": 3, "12345678901\n": 3,
+		"\x1b[1m12345\x1b[0m\n": 1, "\u00b5\u00b5\u00b5\u00b5\u00b5\n": 1} {
+		if got := folded(text, 5); got != want {
+			t.Errorf("%q takes %d rows, want %d", text, got, want)
+		}
 	}
 }
 

@@ -2,12 +2,14 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"hostlab/internal/lazyre"
 	"hostlab/internal/screen"
 )
 
@@ -17,6 +19,8 @@ type TextOptions struct {
 	Color bool // ANSI colours; the caller honours NO_COLOR
 	// Rows are those of a screen that shows the last ones: a longer text ends with its answer. 0: all rows can be seen.
 	Rows int
+	// Folds is where the screen folds what is not wrapped, as commands; 0: at Width.
+	Folds int
 }
 
 // Rows are those of a terminal that does not tell.
@@ -46,7 +50,7 @@ func WriteText(w io.Writer, d *Document, o TextOptions) error {
 	for _, s := range d.shown(Terminal) {
 		t.section(&s)
 	}
-	if o.Rows > 0 && bytes.Count(b.Bytes(), []byte("\n")) > o.Rows {
+	if o.Rows > 0 && folded(b.String(), cmp.Or(o.Folds, t.Width)) >= o.Rows { // the shell's prompt takes one
 		t.Raw("")
 		t.answer(d)
 	}
@@ -55,6 +59,16 @@ func WriteText(w io.Writer, d *Document, o TextOptions) error {
 	}
 	_, err := b.WriteTo(w)
 	return err
+}
+
+var styles = lazyre.New("\x1b\\[[0-9;]*m")
+
+// folded are the rows that a text takes on a screen of so many columns.
+func folded(text string, columns int) (rows int) {
+	for line := range strings.Lines(styles.ReplaceAllString(text, "")) {
+		rows += max(1, (utf8.RuneCountInString(line)-1+columns-1)/columns) // without its end
+	}
+	return rows
 }
 
 type text struct{ *screen.Printer }

@@ -44,7 +44,9 @@ func (p *parser) vary(key, text string, at place) bool {
 			KindServer: "server's parameter"}[kind])
 		return true
 	case len(others) > 0:
-		p.add(at, "--set %s is there too, and one can be varied at a time", screen.Short(slices.Min(others)))
+		if first := slices.Min(others); key < first { // else that one says it
+			p.add(at, "--set %s is there too, and one can be varied at a time", screen.Short(first))
+		}
 		return true
 	case called == "" || text == "":
 		p.add(at, "expected --set %s.NAME=LEVEL", kind)

@@ -49,6 +49,12 @@ func (o *Options) target(ctx context.Context, facts *host.Facts) (t *target, err
 	case o.OnlyService && t.of == nil:
 		return nil, unusable("no service to watch was found; name one with --service (%s), or a database server with --dsn, "+
 			"--dsn-file or $HOSTLAB_DSN (%s)", service.Forms, connect.Forms())
+	case o.Bursts && t.of == nil:
+		return nil, unusable("--bursts writes those of a service that runs here, and none is watched; name one with --service (%s)",
+			service.Forms)
+	case o.Bursts && !t.of.Here():
+		t.close()
+		return nil, unusable("--bursts writes those of a service that runs here, and %s has no process here", t.of.Name)
 	case o.OnlyService:
 		t.log = place{none: "the host was left out"}
 	case named != nil:

@@ -25,6 +25,7 @@ func TestTarget(t *testing.T) {
 	}{
 		"nothing":                {Options{Service: "none"}, "", false, "no service was watched"},
 		"nothing without a host": {Options{Service: "none", OnlyService: true}, "no service to watch was found", false, ""},
+		"bursts of nothing":      {Options{Service: "none", Bursts: true}, "and none is watched", false, ""},
 		"a process":              {Options{Service: self}, "", true, "no log of the watched service"},
 		"a process alone":        {Options{Service: self, OnlyService: true}, "", true, "the host was left out"},
 		"no such process":        {Options{Service: "pid:99999999"}, "no process has the number", false, ""},
