@@ -49,19 +49,20 @@ func TestMakingAValueBetterAddsNoFinding(t *testing.T) {
 	for _, b := range betters {
 		t.Run(b.check+"/"+b.name, func(t *testing.T) {
 			answers := map[Status]bool{}
+			at := func(v int64) Status {
+				f := &host.Facts{}
+				b.set(f, v)
+				s := Run(f, ProductionDB, []Check{testkit.Must(Find(b.check))(t)})[0].Status
+				answers[s] = true
+				return s
+			}
+			at(b.from)
+			at(b.to)
 			testkit.Check(t, func(t *rapid.T) {
 				good, bad := rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "one"),
 					rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "other")
 				if (good > bad) == (b.from < b.to) {
 					good, bad = bad, good
-				}
-				at := func(v int64) Status {
-					f := &host.Facts{}
-					b.set(f, v)
-					c := testkit.Must(Find(b.check))(t)
-					s := Run(f, ProductionDB, []Check{c})[0].Status
-					answers[s] = true
-					return s
 				}
 				if worse, now := at(bad), at(good); now == Finding && worse != Finding {
 					t.Fatalf("%d is a finding, and the worse %d is %s", good, bad, worse)
