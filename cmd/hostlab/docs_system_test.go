@@ -20,7 +20,7 @@ var notRun = []struct{ begins, why string }{
 	{"assess --service unit:", "names a service of the reader's"}, {"assess --service pod:", "the same"},
 	{"assess --service container:", "the same"}, {"assess --service service:", "the same, on Windows"},
 	{"assess --service sqlservr", "the same"}, {"workload observe service=", "the same"},
-	{"assess --only service --service unit:", "the same"}, {"watch --service unit:", "the same"},
+	{"assess --only service --service unit:", "the same"}, {"watch --service", "stays until it is ended"},
 	{"assess --service postgresql --at", "a time of a ring that was kept for days"},
 	{"assess --service postgresql --worst", "the same"}, {"assess --from /mnt/ring", "the same"}, {"assess --dsn", "names a server of the reader's"},
 	{"assess --only service --dsn", "the same"}, {"workload clientcopy dsn=", "the same"},

@@ -115,8 +115,8 @@ type fataller interface {
 
 // OK ends a test for an error.
 func OK(t fataller, err error) {
-	t.Helper()
 	if err != nil {
+		t.Helper()
 		t.Fatal(err)
 	}
 }
@@ -124,8 +124,10 @@ func OK(t fataller, err error) {
 // Must is a call's value for a test that ends for its error: text := testkit.Must(os.ReadFile(name))(t).
 func Must[T any](v T, err error) func(fataller) T {
 	return func(t fataller) T {
-		t.Helper()
-		OK(t, err)
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 		return v
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"time"
@@ -91,6 +92,8 @@ func wake() {
 	}
 	in := bufio.NewReader(os.Stdin)
 	_, _ = in.ReadString('\n')
+	debug.SetGCPercent(-1) // a collection would stop one thread, and wait for ever for the other in a raw call
+	runtime.GC()
 	call := func(number uintptr, fd int, b *[1]byte) {
 		_, _, _ = unix.RawSyscall(number, uintptr(fd), uintptr(unsafe.Pointer(b)), 1)
 	}
