@@ -138,7 +138,7 @@ Exit status:
 		"only restore what a killed run in --out changed; without --out, what all live experiments changed; with --yes also values "+
 			"that others changed since")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print only the verdicts and what goes wrong")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no plan: only the report, and what goes wrong")
 	cmd.Flags().StringVar(&o.window, "window", "",
 		"`FROM-TO`, such as 22:00-04:00: touch a live service only then, in local time; on a resume, 'always' removes it")
 	over.add(cmd)
