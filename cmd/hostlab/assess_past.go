@@ -155,10 +155,10 @@ func (o *assessOptions) history(ctx context.Context) (*report.History, error) {
 	if err == nil && p.worst != 0 {
 		h, err = h.Worst(p.worst)
 	}
-	if err != nil {
-		return nil, usageError{plain(err)}
+	if err != nil && ctx.Err() == nil {
+		err = usageError{plain(err)}
 	}
-	return h, nil
+	return h, err
 }
 
 // dayBefore is the account of the same time on the day before.

@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/report"
+	"hostlab/internal/ring"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
@@ -40,8 +41,7 @@ func span(text string) (time.Duration, error) {
 		n, err = strconv.Atoi(days)
 		d = time.Duration(n) * day
 	}
-	const least, most = time.Hour, 60 * day
-	if err != nil || d < least || d > most {
+	if err != nil || d < time.Hour || d > ring.Longest {
 		return 0, usagef("--ring %s: expected 1h to 60d", text)
 	}
 	return d, nil

@@ -153,7 +153,7 @@ func (w *watching) wait(progress bool) string {
 		if len(w.threads.readings) > 0 { // the first is soon, since the service may end
 			pause *= time.Duration(w.options.rarely())
 		}
-		wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
+		Wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
 		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
 		if err := w.threads.look(); err != nil {
 			return "the service ended"
@@ -247,7 +247,8 @@ func (m *Minute) Early() error {
 	return fmt.Errorf("%s was watched for only %.1f s: %s", m.name(), m.Report.Wall, m.Ended)
 }
 
-func wait(ctx context.Context, d time.Duration) {
+// Wait waits for so long, or until ctx ends.
+func Wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(max(d, time.Millisecond))
 	defer t.Stop()
 	select {

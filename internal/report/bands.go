@@ -36,6 +36,9 @@ func openBands(dir string) (*bands, error) {
 			b.rise, b.rising, b.known = rise, rise != nil, true
 		}
 	})
+	if err != nil {
+		into.Close()
+	}
 	return b, err
 }
 

@@ -66,9 +66,9 @@ func Keep(ctx context.Context, o Options, dir string, long time.Duration, metric
 			return err
 		}
 		if there && k.at == nil { // it may be back soon
-			pause(ctx, time.Second)
+			assess.Wait(ctx, time.Second)
 		} else {
-			pause(ctx, time.Until(began.Add(KeptFor)))
+			assess.Wait(ctx, time.Until(began.Add(KeptFor)))
 		}
 	}
 	return nil
@@ -85,13 +85,6 @@ type keeper struct {
 	bands   *bands
 	metrics *Metrics // nil: nobody reads them
 	trouble string
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(max(0, d)):
-	}
 }
 
 // say tells of a trouble, or that there is none any more, if that is news.
@@ -169,11 +162,11 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		return nil //nolint:nilerr // that was said
 	}
 	m.Version = t.version
-	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
-		k.leave() // it, or its session, ended: it is looked for again
-	}
 	if k.metrics != nil {
 		k.metrics.add(k.Service, began, m, k.bands.rise, k.bands.known)
+	}
+	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
+		k.leave() // it, or its session, ended: it is looked for again
 	}
 	m.Thin()
 	text, err := result.RecordJSON(Kept{Schema, k.Tool, k.facts.Identity.Hostname.Or(""), m})
@@ -352,12 +345,6 @@ func (h *History) Worst(length time.Duration) (*History, error) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return h.At[a].Compare(h.At[b]) })
-	sorted := func(from, to int) (list []*assess.Minute) {
-		for _, i := range order[from:to] {
-			list = append(list, h.Minutes[i])
-		}
-		return list
-	}
 	sums := make([]worked, len(order)+1)
 	for i := range order {
 		sums[i+1] = sums[i].plus(h.Minutes[order[i]])
@@ -381,11 +368,11 @@ func (h *History) Worst(length time.Duration) (*History, error) {
 		return nil, fmt.Errorf("no %s of %s are whole: name a shorter time", screen.Brief(length), h.Dir)
 	}
 	out := *h
-	out.Minutes, out.At = sorted(at[0], at[1]), nil
+	out.Minutes, out.At = nil, nil
 	for _, i := range order[at[0]:at[1]] {
-		out.At = append(out.At, h.At[i])
+		out.Minutes, out.At = append(out.Minutes, h.Minutes[i]), append(out.At, h.At[i])
 	}
-	out.From, out.To, out.Damaged = out.At[0], out.At[0].Add(length), h.Damaged
+	out.From, out.To = out.At[0], out.At[0].Add(length)
 	return &out, nil
 }
 

@@ -1,19 +1,18 @@
 package report
 
 import (
-	"bytes"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 	"gonum.org/v1/gonum/floats"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/screen"
+	"hostlab/internal/watch"
 )
 
 // Metrics are what Prometheus reads of a service that is kept. Labels are bounded: parts, ends and levers are our own words, and
@@ -132,15 +131,5 @@ func (m *Metrics) gone(service string) {
 func (m *Metrics) WriteTo(w io.Writer) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list, err := m.page.Gather()
-	if err != nil {
-		return 0, err
-	}
-	var b bytes.Buffer
-	for _, f := range list {
-		if _, err := expfmt.MetricFamilyToText(&b, f); err != nil {
-			return 0, err
-		}
-	}
-	return b.WriteTo(w)
+	return watch.WriteMetrics(w, m.page)
 }

@@ -77,6 +77,7 @@ func files(dir *os.Root) (list []file, err error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(names) // a number's open file comes before its packed one
 	for _, name := range names {
 		f := file{packed: strings.HasSuffix(name, packed)}
 		number, hour, ok := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(name, ".zst"), open), "-")
@@ -91,12 +92,6 @@ func files(dir *os.Root) (list []file, err error) {
 			list = append(list, f)
 		}
 	}
-	slices.SortFunc(list, func(a, b file) int {
-		if a.number == b.number && a.packed != b.packed && !a.packed {
-			return -1
-		}
-		return a.number - b.number
-	})
 	return slices.CompactFunc(list, func(a, b file) bool { return a.number == b.number }), nil
 }
 

@@ -79,6 +79,11 @@ func families[T any](of func(name string, kind prometheus.ValueType, help string
 func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 	page := prometheus.NewRegistry()
 	page.MustRegister(e)
+	return WriteMetrics(w, page)
+}
+
+// WriteMetrics writes a page of metrics in the text format 0.0.4, whole or not at all.
+func WriteMetrics(w io.Writer, page prometheus.Gatherer) (int64, error) {
 	list, err := page.Gather()
 	if err != nil {
 		return 0, err

@@ -8,10 +8,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/common/expfmt"
 
 	"hostlab/internal/check"
 	"hostlab/internal/lever"
+	"hostlab/internal/watch"
 )
 
 // mostSeries is how many hosts have series of their own: what hosts call themselves must not fill a Prometheus.
@@ -42,16 +42,8 @@ func WriteMetrics(ctx context.Context, w io.Writer, c Config) error {
 	if err != nil {
 		return err
 	}
-	families, err := page.Gather()
-	if err != nil {
-		return err
-	}
-	for _, f := range families {
-		if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = watch.WriteMetrics(w, page)
+	return err
 }
 
 // registry holds the fleet's figures. Of a host that is not known any more it says only that, and since when.
