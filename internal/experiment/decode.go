@@ -14,8 +14,9 @@ import (
 	"hostlab/internal/workload"
 )
 
-// decode reads a file strictly into its tables, and checks each value by itself.
-func (p *parser) decode(data []byte) {
+// decode reads a file strictly into its tables, and checks each value by itself. It reports whether there are tables
+// to check by what they mean.
+func (p *parser) decode(data []byte) bool {
 	var doc map[string]any
 	if bad, ok := errors.AsType[*toml.DecodeError](toml.Unmarshal(data, &doc)); ok {
 		line, _ := bad.Position()
@@ -26,7 +27,7 @@ func (p *parser) decode(data []byte) {
 			text = "not TOML: " + text
 		}
 		p.add(place{p.file, line}, "%s", text)
-		return
+		return false
 	}
 	p.fill("", 0, reflect.ValueOf(&p.f).Elem(), doc)
 	if len(p.list) == 0 { // numbers that are levels, as they are written: 6.10 is not 6.1
@@ -39,7 +40,9 @@ func (p *parser) decode(data []byte) {
 	}
 	if p.f.Schema > 1 {
 		p.add(p.at("", 0, "schema"), "schema is %d; this hostlab reads version 1", p.f.Schema)
+		return false
 	}
+	return true
 }
 
 // fill puts the keys of a table into its struct: the n-th of its name, "" for the file.
@@ -49,7 +52,9 @@ func (p *parser) fill(table string, n int, to reflect.Value, from map[string]any
 		if i := slices.Index(own, key); i < 0 {
 			p.unknownKey(table, n, key)
 		} else if of := to.Field(i); tables[key] != nil && table == "" {
+			known := len(p.list)
 			p.table(key, of, from[key])
+			p.there[key], p.bad[key] = true, len(p.list) > known
 		} else {
 			p.key(p.at(table, n, key), table, to, key, from[key])
 		}
@@ -179,7 +184,9 @@ func (p *parser) unknownKey(table string, n int, key string) {
 	if at.line == 0 {
 		at = p.at(key, 0, "")
 	}
-	p.addHint(at, screen.Meant(key, keysOf("")), "there is no table or key %s", short)
+	meant := screen.Meant(key, keysOf(""))
+	p.bad[meant] = true
+	p.addHint(at, meant, "there is no table or key %s", short)
 }
 
 // tables are the types of those that have keys of their own.

@@ -61,7 +61,7 @@ func TestManyProblems(t *testing.T) {
 	}
 	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, everything())
 	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 ||
-		bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys-maxProblems) {
+		bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys+2-maxProblems) {
 		t.Errorf("%v", err)
 	}
 }

@@ -19,8 +19,9 @@ import (
 // Parse reads and checks a study. file is only named in problems; dir, absolute,
 // is where the study's relative paths start. The error is a *Problems.
 func Parse(file, dir string, source []byte, o Overrides, k Known) (*Study, error) {
-	p := &parser{file: file, known: k, over: o, set: map[string]place{}, s: &Study{File: file, Dir: dir, Source: source,
-		Overrides: map[string]string{}}}
+	p := &parser{file: file, known: k, over: o, set: map[string]place{}, there: map[string]bool{},
+		bad: map[string]bool{}, s: &Study{File: file, Dir: dir, Source: source,
+			Overrides: map[string]string{}}}
 	if err := p.parse(source); err != nil {
 		return nil, err
 	}
@@ -44,6 +45,9 @@ type parser struct {
 	f     File
 	work  WorkloadTable
 	set   map[string]place // keys of [workload] that the command line gives
+	there map[string]bool  // names of tables that the file has
+	bad   map[string]bool  // those of them that cannot be read
+	later []string         // the headers of those that build on these
 	known Known
 	over  Overrides
 	s     *Study
@@ -68,22 +72,40 @@ func (p *parser) parse(source []byte) error {
 		return &Problems{[]Problem{*bad}}
 	}
 	p.lines = strings.Split(string(data), "\n")
-	if p.decode(data); len(p.list) > 0 {
+	if !p.decode(data) {
 		return p.err()
 	}
-	p.override()
-	p.study()
-	p.workload()
-	p.factors()
-	p.responses()
-	p.validate()
-	if p.cells() {
-		p.contrasts()
+	p.step("", p.override, "workload", "factor", "response")
+	p.step("study", p.study)
+	p.step("workload", p.workload)
+	p.step("factor", p.factors, "workload")
+	p.step("response", p.responses, "workload")
+	p.step("", p.validate, "workload", "factor", "response")
+	p.step("contrast", func() {
+		if p.cells() {
+			p.contrasts()
+		}
+	}, "workload", "factor", "response")
+	p.step("guard", p.guard)
+	p.step("design", p.design, "workload", "factor", "response")
+	p.step("harm", p.harm, "workload", "factor", "response", "design")
+	if len(p.later) > 0 {
+		p.add(p.whole(), "checked when these are mended: %s", strings.Join(p.later, ", "))
 	}
-	p.guard()
-	p.design()
-	p.harm()
 	return p.err()
+}
+
+// step checks a table by what it means, unless it or a table that it builds on cannot be read: what follows from a
+// mistake is none.
+func (p *parser) step(table string, check func(), needs ...string) {
+	unread := func(name string) bool { return p.bad[name] }
+	switch {
+	case unread(table):
+	case !slices.ContainsFunc(needs, unread):
+		check()
+	case p.there[table]:
+		p.later = append(p.later, titled(table))
+	}
 }
 
 // plainText returns the text of a file without a byte order mark, which Windows'

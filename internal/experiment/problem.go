@@ -91,6 +91,9 @@ func (c *collector) param(at place, name string, p *workload.ParamError) {
 // params reports each error of a parameter at its place.
 func (c *collector) params(err error, at map[string]place, nowhere place) {
 	for _, e := range flat(err) {
+		if e == nil {
+			continue
+		}
 		x, ok := errors.AsType[*workload.ParamError](e)
 		if !ok {
 			c.add(nowhere, "%v", e)

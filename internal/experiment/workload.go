@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -106,6 +107,12 @@ func (p *parser) parameters() {
 	}
 	v, err := workload.Check(*p.desc, given)
 	if err != nil {
+		if p.bad["factor"] { // one that cannot be read may give a parameter that is missing here
+			err = errors.Join(slices.DeleteFunc(flat(err), func(e error) bool {
+				x, ok := errors.AsType[*workload.ParamError](e)
+				return ok && given[x.Name] == nil
+			})...)
+		}
 		p.params(err, at, p.workAt(""))
 		return
 	}
