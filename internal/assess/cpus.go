@@ -213,24 +213,32 @@ func limit(t Taker) lever.Next {
 		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: screen.Clean(u) + " gives its CPUs away while others want them"}
 	}
-	name, others := screen.Clean(t.Name), t.Processes > 1 && t.Sharing.By != proc.BySession
-	if others {
-		name = fmt.Sprintf("the largest of the %d processes of %s", t.Processes, name)
-	}
-	next := lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0 %d", t.PID), Note: name + " stays on CPU 0"}
+	name, all := screen.Clean(t.Name), append([]int{t.PID}, t.Others...)
+	next := lever.Next{Command: each("taskset --all-tasks --cpu-list --pid 0", all), Note: name + " stays on CPU 0"}
 	switch { // a priority counts among threads of one group alone
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
 	case t.Sharing.By == proc.BySession:
-		next = lever.Next{Command: fmt.Sprintf("echo 19 | sudo tee /proc/%d/autogroup", t.PID),
-			Note: "the session of " + name + " gives its CPUs away while others want them"}
+		next = lever.Next{Command: "echo 19 | sudo tee", Note: "the session of " + name + " gives its CPUs away while others want them"}
+		for _, pid := range all {
+			next.Command += fmt.Sprintf(" /proc/%d/autogroup", pid)
+		}
 	default:
-		next = lever.Next{Command: fmt.Sprintf("chrt --all-tasks --idle --pid 0 %d", t.PID), // setpriority(2) reaches one thread alone
+		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), // setpriority(2) reaches one thread alone
 			Note: name + " gives its CPUs away while others want them"}
 	}
-	if others { // the service may have processes of that name, too
-		next.Note += "; do the same for each other one"
+	if more := t.Processes - len(all); more > 0 {
+		next.Note += fmt.Sprintf("; so should %s of it, which used less", screen.Plural(more, "more process", "more processes"))
 	}
 	return next
+}
+
+// each is a command that takes one process, for all of them.
+func each(command string, pids []int) string {
+	list := strings.Trim(fmt.Sprint(pids), "[]")
+	if len(pids) == 1 {
+		return command + " " + list
+	}
+	return "echo " + list + " | xargs -n1 " + command
 }
 
 // raise is the lever on the service's own limit.

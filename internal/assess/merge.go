@@ -147,7 +147,7 @@ func (m *Minute) takers(more []Taker) {
 		to := &m.Takers[i]
 		t.Seconds, t.Processes = t.Seconds+to.Seconds, max(t.Processes, to.Processes)
 		if t.PID == 0 && to.PID != 0 {
-			t.PID, t.Sharing = to.PID, to.Sharing
+			t.PID, t.Others, t.Sharing = to.PID, to.Others, to.Sharing
 		}
 		*to = t
 	}

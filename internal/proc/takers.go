@@ -10,12 +10,16 @@ import (
 // Taker is a program that used CPUs: processes of one name in one control group.
 type Taker struct {
 	Name      string  `json:"name"`
-	PID       int     `json:"pid"` // of the process that used most
+	PID       int     `json:"pid"`              // of the process that used most
+	Others    []int   `json:"others,omitempty"` // PIDs of its other processes, those that used most first: at most maxOthers
 	Processes int     `json:"processes"`
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
 }
+
+// maxOthers is how many more processes of a program are kept: a command that names more is longer than a screen is wide.
+const maxOthers = 15
 
 // Sharing is how the scheduler divides CPUs between two processes.
 type Sharing struct {
@@ -84,8 +88,9 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 			at = max(parents[at], 1) // the system's first process adopts orphans
 		}
 	}
-	found, most := map[key]*Taker{}, map[key]float64{}
-	for _, s := range c.all {
+	byUse := slices.SortedStableFunc(slices.Values(c.all), func(a, b Stat) int { return cmp.Compare(used[b.PID], used[a.PID]) })
+	found := map[key]*Taker{}
+	for _, s := range byUse {
 		group, seconds := c.groups[s.PID], used[s.PID]
 		if seconds <= 0 || ours(s, group) {
 			continue
@@ -96,14 +101,13 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		}
 		t := found[k]
 		if t == nil {
-			t = &Taker{Name: k.name, Group: k.group, Kernel: kernel}
+			t = &Taker{Name: k.name, Group: k.group, Kernel: kernel, PID: s.PID}
 			found[k] = t
+		} else if len(t.Others) < maxOthers && !kernel {
+			t.Others = append(t.Others, s.PID)
 		}
 		t.Seconds += seconds
 		t.Processes++
-		if seconds > most[k] {
-			most[k], t.PID = seconds, s.PID
-		}
 	}
 	for _, t := range slices.SortedFunc(maps.Values(found), func(a, b *Taker) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))

@@ -23,8 +23,8 @@ func TestTakers(t *testing.T) {
 		groups: map[int]string{10: "/system.slice/hog.service", 11: "/system.slice/hog.service"}}
 	ours := after.Below(20)
 	got := after.Takers(before, func(p Stat, _ string) bool { return ours[p.PID] })
-	want := []Taker{{"hog", 10, 2, "/system.slice/hog.service", 11, false}, {"make", 30, 1, "", 3, false}, {"young", 40, 1, "", 2, false},
-		{"the kernel's threads", 50, 1, "", 1, true}}
+	want := []Taker{{"hog", 10, []int{11}, 2, "/system.slice/hog.service", 11, false}, {"make", 30, nil, 1, "", 3, false},
+		{"young", 40, nil, 1, "", 2, false}, {"the kernel's threads", 50, nil, 1, "", 1, true}}
 	if kthreadd < 0 {
 		want[3].Name, want[3].Kernel = "kworker/0:1", false
 	}
