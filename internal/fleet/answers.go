@@ -257,7 +257,7 @@ func (s *Summary) Document() *document.Document {
 	}
 	first := document.Commands{}
 	if w := s.Worst; w != nil && w.Type != "" {
-		first = append(first, document.Command{Why: "on " + w.Host + ": " + w.What, Line: w.Type})
+		first = append(first, document.Command{Why: w.What, Line: w.Type})
 	}
 	d.Sections = []document.Section{document.Titled(Begin, first), document.Titled("Findings", findings), document.Titled("Levers", levers),
 		document.Titled("State unknown", stale), document.Titled("Accepted", acceptedTable(s.Accepted)),

@@ -16,7 +16,7 @@ type Worst struct {
 	Others int    `json:"others"` // that are as bad off
 	Why    string `json:"why"`
 	Type   string `json:"type"` // what to type first
-	What   string `json:"what"` // what that is for: a lever or a check
+	What   string `json:"what"` // where to type it, and what that is for
 }
 
 // worst is the host that likely loses most active time to one lever; where none is known to lose any, the one with the
@@ -35,8 +35,15 @@ func worst(hosts []*Host) (out *Worst) {
 		return 0
 	}); of != nil && lost(of) > 0 {
 		l := of.FirstLever()
-		return &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)), lever.Title(l.Name)),
-			l.Next.Command, lever.Title(l.Name)}
+		w := &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)), lever.Title(l.Name)),
+			l.Next.Command, "on " + of.Name + ": " + lever.Title(l.Name)}
+		// A host of the same hardware that loses least shows more than another look at this one.
+		best, _ := firstOf(hosts, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) }, of.alike)
+		if best != nil && lost(best) < lost(of)/2 {
+			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
+			w.What = "here: what differs from " + best.Name + ", which has the same hardware and loses less"
+		}
+		return w
 	}
 	of, others := firstOf(hosts, func(a, b *Host) int {
 		top, n, _ := gravest(a)
@@ -51,13 +58,19 @@ func worst(hosts []*Host) (out *Worst) {
 		return nil
 	}
 	return &Worst{of.Name, others, fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"),
-		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, first}
+		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, "on " + of.Name + ": " + first}
 }
 
-// firstOf is the first of the hosts that are worst by an order, and how many others are as bad.
-func firstOf(hosts []*Host, order func(a, b *Host) int) (of *Host, others int) {
+// alike reports that another host has the same hardware and role, as far as they are known.
+func (h *Host) alike(other *Host) bool {
+	return h != other && h.Stratum != "" && h.Stratum == other.Stratum && h.Role == other.Role
+}
+
+// firstOf is the first of the hosts that are worst by an order, and how many others are as bad. All of has must hold.
+func firstOf(hosts []*Host, order func(a, b *Host) int, has ...func(*Host) bool) (of *Host, others int) {
 	for _, h := range hosts {
 		switch {
+		case slices.ContainsFunc(has, func(holds func(*Host) bool) bool { return !holds(h) }):
 		case of == nil || order(h, of) > 0:
 			of, others = h, 0
 		case order(h, of) == 0:

@@ -51,4 +51,11 @@ func TestWorst(t *testing.T) {
 			t.Errorf("%d first steps: %s", n, got)
 		}
 	}
+	twin, other := host("a", 60), host("b", 7200)
+	twin.Stratum, other.Stratum = "x, 8 CPUs", "x, 8 CPUs"
+	for want, hosts := range map[string][]*Host{"hostlab fleet diff b a": {twin, other, host("c", 0)}, "": {host("c", 0), other}} {
+		if w := Status(hosts, 5, now, 50*time.Hour).Worst; w.Type != want {
+			t.Errorf("%q, want %q", w.Type, want)
+		}
+	}
 }
