@@ -3,9 +3,12 @@ package testkit
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/screen"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with, where they differ")
@@ -24,6 +27,37 @@ func Equal(t testing.TB, file, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s differs; if that is meant, run the test with -update (-file +now):\n%s", file, diff)
 	}
+}
+
+// Page is Equal for a page of Markdown, whose paragraphs and items of lists are broken at 118 columns.
+func Page(t testing.TB, file, text string) {
+	t.Helper()
+	var out []string
+	open := false // the last line may go on
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		whole := line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    ")
+		if open && !whole && !strings.HasPrefix(line, "- ") {
+			out[len(out)-1] += " " + strings.TrimSpace(line)
+			continue
+		}
+		out, open = append(out, line), !whole
+	}
+	var b strings.Builder
+	for _, line := range out {
+		indent, item := "", strings.HasPrefix(line, "- ")
+		if len(line) <= 118 || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    ") {
+			b.WriteString(line + "\n")
+			continue
+		}
+		for _, part := range screen.Wrap(line, 116) {
+			b.WriteString(indent + part + "\n")
+			if item {
+				indent = "  "
+			}
+		}
+	}
+	Equal(t, file, b.String())
 }
 
 // Write writes the file with -update, and does nothing without.
