@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
@@ -397,7 +398,8 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 		return nil, cannotLook{err}
 	}
 	if o.trouble != "" && !quiet {
-		fmt.Fprintln(std.err, o.trouble)
+		_, width := terminal(std.err)
+		fmt.Fprintln(std.err, strings.Join(screen.Wrap(o.trouble, width), "\n"))
 	}
 	p := newProgress(std.err, quiet, o.For+o.Behind)
 	defer p.clear()

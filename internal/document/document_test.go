@@ -69,7 +69,7 @@ func TestAnswerLast(t *testing.T) {
 func TestFolded(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "\n": 1, "12345\n": 1, "123456\n\n": 3, "12345678901\n": 3,
 		"\x1b[1m12345\x1b[0m\n": 1, "\u00b5\u00b5\u00b5\u00b5\u00b5\n": 1} {
-		if got := folded(text, 5); got != want {
+		if got := Folded(text, 5); got != want {
 			t.Errorf("%q takes %d rows, want %d", text, got, want)
 		}
 	}
