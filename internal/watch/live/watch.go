@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/watch"
@@ -106,10 +107,8 @@ func (w *Watch) over() bool {
 // Lines writes a line for each sample. It returns the context's error where that has ended.
 func (w *Watch) Lines(ctx context.Context, out io.Writer, asJSON bool) error {
 	for !w.over() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(w.left()):
+		if err := proc.Sleep(ctx, w.left()); err != nil {
+			return err
 		}
 		s, err := w.Next(ctx)
 		if err != nil {
