@@ -44,11 +44,6 @@ func (p *past) flags(cmd *cobra.Command) {
 	f.DurationVar(&p.worst, "worst", 0, "find the worst time of this length in a day of the ring, or in that of --at and --for")
 }
 
-// asked reports whether a time of a ring was asked for.
-func (o *assessOptions) asked() bool {
-	return o.past.at != "" || o.past.worst != 0 || o.from != "" && ring.Is(o.from)
-}
-
 // find finds the ring and the time that were asked for.
 func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 	p := &o.past

@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/ring"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
@@ -228,7 +229,7 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 			o.For = watchQuick
 		}
 	}
-	if o.asked() {
+	if o.past.at != "" || o.past.worst != 0 || o.from != "" && ring.Is(o.from) {
 		if err := o.find(cmd, time.Now()); err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func TestMySQLOptions(t *testing.T) {
 		"a file that includes itself":           {"", flush("sync_binlog=8\n!include /etc/my.cnf"), "sync_binlog", "8", file},
 		"an included file that is hidden":       {"", flush("sync_binlog=8\n!include /srv/a.cnf") + "-- srv/a.cnf --\n!errno EACCES\n", "sync_binlog", "denied", "/srv/a.cnf"},
 	} {
-		list := dbsOf(tree(t, proc(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"+c.args)+c.files))
+		list := dbsOf(tree(t, runs(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"+c.args)+c.files))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
@@ -102,7 +102,7 @@ func TestMySQLsSections(t *testing.T) {
 		if version != "" {
 			files += "-- var/lib/mysql/mysql_upgrade_info --\n" + version + "\n"
 		}
-		list := dbsOf(tree(t, proc(50, 1, "mysqld", "/usr/sbin/mysqld␀")+files))
+		list := dbsOf(tree(t, runs(50, 1, "mysqld", "/usr/sbin/mysqld␀")+files))
 		if got := list[0].Setting("sync_binlog").Value; got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
@@ -129,7 +129,7 @@ func TestMySQLDirectories(t *testing.T) {
 		"unless it is told not to":                   {"mysqld", "--datadir=/data␀--skip-log-bin␀", "-- data/mysql_upgrade_info --\n8.0.40\n", "/data", "/data", ""},
 		"a binary log of which nothing is known":     {"mysqld", "--datadir=/data␀", "-- etc/my.cnf --\n!errno EACCES\n-- data/ib_logfile0 --\n", "/data", "/data", "denied"},
 	} {
-		list := dbsOf(tree(t, proc(50, 1, c.comm, "/usr/sbin/"+c.comm+"␀"+c.args)+c.files))
+		list := dbsOf(tree(t, runs(50, 1, c.comm, "/usr/sbin/"+c.comm+"␀"+c.args)+c.files))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
