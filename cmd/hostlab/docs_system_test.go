@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"hostlab/internal/testkit"
@@ -51,48 +52,23 @@ var fixtures = map[string]string{
 // page, and ends well.
 func TestDocumentsRun(t *testing.T) {
 	testkit.Root(t) // some pages say what only root may
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := testkit.Must(filepath.Glob("../../docs/*.md"))(t)
+	var mu sync.Mutex
 	used, n := map[string]bool{}, 0
-	for _, page := range append(pages, "../../README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
+	t.Run("pages", func(t *testing.T) { // ends when all pages have, which run side by side
+		for _, page := range append(pages, "../../README.md") {
+			t.Run(filepath.Base(page), func(t *testing.T) {
+				t.Parallel()
+				run, left := runPage(t, page)
+				mu.Lock()
+				defer mu.Unlock()
+				n += run
+				for _, why := range left {
+					used[why] = true
+				}
+			})
 		}
-		name := filepath.Base(page)
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			sh := func(line string) {
-				t.Helper()
-				c := exec.CommandContext(t.Context(), "sh", "-c", line)
-				c.Dir, c.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
-				out, err := c.CombinedOutput()
-				verdict, is := errors.AsType[*exec.ExitError](err)
-				if is && strings.Contains(line, "--exit-status") && (verdict.ExitCode() == exitFound || verdict.ExitCode() == exitUndecided) {
-					err = nil
-				}
-				if strings.Contains(string(out), "the service ended") { // the busiest database was another test's
-					return
-				}
-				if err != nil || strings.Contains(string(out), "failed") {
-					t.Errorf("%s: %v\n%s", line, err, out)
-				}
-			}
-			if lines := typed(string(text)); len(lines) > 0 {
-				sh(cmp.Or(fixtures[name], "true"))
-				for _, line := range lines {
-					if why := reason(line); why != "" {
-						used[why] = true
-						continue
-					}
-					n++
-					sh(line)
-				}
-			}
-		})
-	}
+	})
 	for _, r := range notRun {
 		if !used[r.begins] {
 			t.Errorf("no page has %q", r.begins)
@@ -101,6 +77,40 @@ func TestDocumentsRun(t *testing.T) {
 	if n < 20 {
 		t.Errorf("only %d commands were run", n)
 	}
+}
+
+// runPage runs the commands of a page, and says how many, and what those that it left out begin with.
+func runPage(t *testing.T, page string) (n int, left []string) {
+	dir := t.TempDir()
+	sh := func(line string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), "sh", "-c", line)
+		c.Dir, c.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+		out, err := c.CombinedOutput()
+		verdict, is := errors.AsType[*exec.ExitError](err)
+		if is && strings.Contains(line, "--exit-status") && (verdict.ExitCode() == exitFound || verdict.ExitCode() == exitUndecided) {
+			err = nil
+		}
+		if strings.Contains(string(out), "the service ended") { // the busiest database was another test's
+			return
+		}
+		if err != nil || strings.Contains(string(out), "failed") {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	lines := typed(string(testkit.Must(os.ReadFile(page))(t)))
+	if len(lines) > 0 {
+		sh(cmp.Or(fixtures[filepath.Base(page)], "true"))
+	}
+	for _, line := range lines {
+		if why := reason(line); why != "" {
+			left = append(left, why)
+			continue
+		}
+		n++
+		sh(line)
+	}
+	return n, left
 }
 
 // block is a line of a block, and the lines that it goes on in.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hostlab/internal/lockfile"
+	"hostlab/internal/testkit"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -276,7 +277,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	dir, before := t.TempDir(), 0
-	for n := range 200 {
+	for n := range testkit.Times(200, 40) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$") //nolint:gosec // this test
 		cmd.Env = append(os.Environ(), variable+"="+dir)
 		out, err := cmd.StdoutPipe()

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"hostlab/internal/screen"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with, where they differ")
@@ -45,17 +43,23 @@ func Page(t testing.TB, file, text string) {
 	}
 	var b strings.Builder
 	for _, line := range out {
-		indent, item := "", strings.HasPrefix(line, "- ")
-		if len(line) <= 118 || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    ") {
-			b.WriteString(line + "\n")
-			continue
+		column, next := 0, "\n"
+		if strings.HasPrefix(line, "- ") {
+			next += "  "
 		}
-		for _, part := range screen.Wrap(line, 116) {
-			b.WriteString(indent + part + "\n")
-			if item {
-				indent = "  "
+		for i, word := range strings.Split(line, " ") {
+			switch {
+			case i == 0:
+			case column+len(word) < 118 || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    "):
+				b.WriteString(" ")
+			default:
+				b.WriteString(next)
+				column = len(next) - 2
 			}
+			b.WriteString(word)
+			column += 1 + len(word)
 		}
+		b.WriteString("\n")
 	}
 	Equal(t, file, b.String())
 }

@@ -111,34 +111,34 @@ func TestKinds(t *testing.T) {
 	testkit.OK(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
 	server := filepath.Join(dir, "server")
 	slow(t, server)
-	for r, want := range map[string]Wait{
+	want := map[string]Wait{
 		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "pipe": {Kind: Peer, On: "pipe"},
 		"ask": {Kind: Server, On: server}, "poll": {Kind: Server, On: server},
-	} {
-		t.Run(r, func(t *testing.T) {
-			file := filepath.Join(dir, r)
-			if want.Kind == Server {
-				file = server
-			}
-			pid := start(t, r, file)
-			w := Open(func() []int { return []int{pid} })
-			for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-				w.Look()
-			}
-			w.Close()
-			got := w.Tally()
-			for wait, s := range got.ByWait() {
-				t.Logf("%5.2f s %+v", s, wait)
-			}
-			main := got.Looks[Thread{pid, pid}]
-			all := 0.0
-			for _, s := range main {
-				all += s
-			}
-			if main[want] < 0.5*all || all < 2 { // at its beginning, and while others have the CPU, it does other things
-				t.Errorf("%+v for %.2f of %.2f s", want, main[want], all)
-			}
-		})
+	}
+	var pids []int
+	roles := map[string]int{}
+	for r, wait := range want {
+		file := filepath.Join(dir, r)
+		if wait.Kind == Server {
+			file = server
+		}
+		roles[r] = start(t, r, file)
+		pids = append(pids, roles[r])
+	}
+	w := Open(func() []int { return pids })
+	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		w.Look()
+	}
+	w.Close()
+	got := w.Tally()
+	for r, pid := range roles {
+		main, all := got.Looks[Thread{pid, pid}], 0.0
+		for _, s := range main {
+			all += s
+		}
+		if main[want[r]] < 0.5*all || all < 2 { // at its beginning, and while others have the CPU, it does other things
+			t.Errorf("%s: %+v for %.2f of %.2f s: %v", r, want[r], main[want[r]], all, main)
+		}
 	}
 }
 

@@ -91,6 +91,7 @@ func TestPlantedPostgres(t *testing.T) {
 	}
 	const table = "create table t as select i a, i b, repeat('x', 200) c from generate_series(1, 100000) i; create index on t(a)"
 	t.Run("wal", func(t *testing.T) {
+		t.Parallel()
 		s, dsn := begin(t, map[string]string{"max_wal_size": "32MB", "min_wal_size": "32MB", "wal_level": "minimal", "max_wal_senders": "0"}, table)
 		m := minuteOf(t, dsn, false, work(t, s, "update t set b = b + 1 where a % 10 = 1"))
 		if f := finding(t, m, "max_wal_size"); f.Value != "32MB" || !f.Plain || f.N < 2 {
@@ -98,6 +99,7 @@ func TestPlantedPostgres(t *testing.T) {
 		}
 	})
 	t.Run("delay", func(t *testing.T) {
+		t.Parallel()
 		s, dsn := begin(t, map[string]string{"commit_delay": "20000", "commit_siblings": "0"}, table)
 		m := minuteOf(t, dsn, false, work(t, s, "update t set b = b + 1 where a = 1"))
 		if f := finding(t, m, "commit_delay"); f.Explains == nil || *f.Explains < 0.4 || *f.AtMost < *f.Explains {
@@ -108,12 +110,14 @@ func TestPlantedPostgres(t *testing.T) {
 		}
 	})
 	t.Run("sort", func(t *testing.T) {
+		t.Parallel()
 		s, dsn := begin(t, map[string]string{"work_mem": "64kB"}, table)
 		if f := finding(t, minuteOf(t, dsn, false, work(t, s, "select c from t order by b desc, c offset 99999")), "work_mem"); f.N < 1 {
 			t.Errorf("%+v", f)
 		}
 	})
 	t.Run("connect", func(t *testing.T) {
+		t.Parallel()
 		s, dsn := begin(t, map[string]string{}, table)
 		m := minuteOf(t, dsn, false, func(ctx context.Context) {
 			for ctx.Err() == nil {
@@ -131,6 +135,7 @@ func TestPlantedPostgres(t *testing.T) {
 		}
 	})
 	t.Run("buffers", func(t *testing.T) {
+		t.Parallel()
 		s, dsn := begin(t, map[string]string{"shared_buffers": "1MB", "max_parallel_workers_per_gather": "0", "track_io_timing": "on"}, table, "vacuum t", "checkpoint")
 		m := minuteOf(t, dsn, false, work(t, s, "select count(c) from t"))
 		if f := finding(t, m, "shared_buffers"); f.Explains == nil || m.Report.Part(explain.DataReads).Seconds != 0 {
@@ -138,6 +143,7 @@ func TestPlantedPostgres(t *testing.T) {
 		}
 	})
 	t.Run("pause", func(t *testing.T) {
+		t.Parallel()
 		s, dsn := begin(t, map[string]string{}, table)
 		pid := int64(0)
 		held := make(chan bool)

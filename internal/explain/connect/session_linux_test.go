@@ -33,12 +33,12 @@ import (
 func TestPooler(t *testing.T) {
 	testkit.Root(t)
 	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	sockets, err := os.Open(s.SocketDir()) // in which the pooler gets by no name
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sockets.Close()
+	t.Cleanup(func() { sockets.Close() })
 	info := testkit.Must(sockets.Stat())(t)
 	owner := info.Sys().(*syscall.Stat_t)
 	for _, c := range []struct{ mode, ignore string }{
@@ -47,6 +47,7 @@ func TestPooler(t *testing.T) {
 		{"session", "extra_float_digits"},
 	} {
 		t.Run(c.mode+" "+strconv.Itoa(len(c.ignore)), func(t *testing.T) {
+			t.Parallel()
 			dir := testkit.Must(os.MkdirTemp("/tmp", "hostlab-pooler-"))(t)
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			ini := filepath.Join(dir, "ini")

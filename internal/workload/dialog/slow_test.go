@@ -51,7 +51,7 @@ func TestSlowClock(t *testing.T) {
 	// The frequency of the first three never changes: they need no time to come up, and
 	// there is no check that a slice could begin before or after.
 	still := []string{"high-performance", "fixed:70", "power-saver"}
-	for _, name := range append(still, "balanced-rs1", "balanced-rs1,PERFCHECK=50ms", "balanced-rs2", "ondemand", "schedutil") {
+	for _, name := range testkit.Sample(append(still, "balanced-rs1", "balanced-rs1,PERFCHECK=50ms", "balanced-rs2", "ondemand", "schedutil"), 4) {
 		phases, settling := 6, 1200*time.Millisecond // Balanced rises in single states
 		if slices.Contains(still, name) {
 			phases, settling = 1, 0
