@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hostlab/internal/assess"
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/report"
 	"hostlab/internal/result"
@@ -52,7 +53,14 @@ func stretchOf(n int64, lock float64) *assess.Minute {
 	}
 	seen := 100
 	r.Seen = &seen
-	return &assess.Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 1}, Connected: true, Report: r,
+	windows := &chain.Account{Moments: 400, Own: map[int]bool{1: true}, Clients: map[int]bool{}}
+	for range 4 { // a holder computes for 1 ms of each lock, and waits for the log in the rest
+		windows.Windows = append(windows.Windows, chain.Shares{explain.Locks: {chain.End{Kind: chain.Computing, PID: 1}: 0.001,
+			chain.End{Kind: chain.Log, PID: 1, Log: true}: lock - 0.001}})
+		windows.Lengths = append(windows.Lengths, 0.01)
+	}
+	windows.Ran, windows.Waited = make([]float64, 4), make([]float64, 4)
+	return &assess.Minute{Ends: windows, Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 1}, Connected: true, Report: r,
 		Readings: []service.Reading{{At: 10, CPU: 2, Processes: 9, Threads: 9}}, Host: assess.Host{CPUs: 8}, Unseen: map[string]string{}}
 }
 

@@ -60,13 +60,13 @@ type Assessment struct {
 	Verdict  assess.Answer   `json:"verdict"`
 	// Minute is what Service, Time and Levers are taken from.
 	Minute *assess.Minute `json:"-"`
-	// Before is an earlier account that it is compared with; nil: none.
-	Before *explain.Report `json:"-"`
+	// Before is an earlier minute that it is compared with; nil: none.
+	Before *assess.Minute `json:"-"`
 	// Days is by how much equal times of days differ, as explain.Change has it.
 	Days float64 `json:"-"`
 	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted transactions.
-	Change   *explain.Change `json:"change"`
-	Warnings []string        `json:"warnings"`
+	Change   *assess.Change `json:"change"`
+	Warnings []string       `json:"warnings"`
 }
 
 // Broken is the error of probes that failed, other than by finding nothing to measure here; nil: none did.
@@ -99,8 +99,8 @@ func (a *Assessment) WriteBursts(w io.Writer) error {
 // complete copies an assessment so that no null in its JSON goes without its reason.
 func complete(a *Assessment) *Assessment {
 	c := *a
-	if c.Before != nil && c.Account != nil {
-		if x, ok := explain.ChangeOf(c.Before, c.Account, c.Days); ok {
+	if c.Before != nil && c.Minute != nil {
+		if x, ok := c.Minute.ChangeOf(c.Before, c.Days); ok {
 			c.Change = &x
 		}
 	}
