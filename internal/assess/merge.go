@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
+	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/service"
 )
@@ -28,7 +29,7 @@ func Merge(list []*Minute) *Minute {
 	out.Report = explain.Merge(accounts)
 	out.Readings, out.Throttled, out.Unseen = nil, nil, maps.Clone(whole.Unseen)
 	out.Takers, out.Asked, out.Pools, out.Ends, out.Scheduler = nil, nil, nil, nil, nil
-	out.Memory, out.Quota, out.Ended = nil, nil, ""
+	out.Memory, out.Quota, out.Ended, out.Loads = nil, nil, "", nil
 	var total service.Reading
 	for _, m := range list {
 		total = out.add(total, m)
@@ -205,6 +206,9 @@ func (m *Minute) Sound() bool {
 		r.Transactions >= -1 && r.Samples >= 0
 	for _, p := range r.Parts {
 		ok = ok && p.Seconds >= 0 && p.Seconds <= most
+	}
+	if l := m.Loads; l != nil {
+		ok = ok && len(l.Busy) <= host.MostCPUs && len(l.Interrupts) <= len(l.Busy) && (l.Pressure == nil || *l.Pressure >= 0 && *l.Pressure <= 1)
 	}
 	for _, x := range m.Readings {
 		ok = ok && x.At >= 0 && x.CPU >= 0 && x.CPU <= most

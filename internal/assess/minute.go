@@ -46,6 +46,8 @@ type Minute struct {
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.
 	Interrupts *Interrupts `json:"interrupts,omitempty"`
+	// Loads are what each CPU did; nil: not counted.
+	Loads *Loads `json:"loads,omitempty"`
 	// Pools are those of poolers before it, or its own.
 	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
 	Host     Host             `json:"host"`

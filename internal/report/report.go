@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/trace"
+	"hostlab/internal/watch"
 )
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
@@ -65,8 +66,10 @@ type Assessment struct {
 	// Days is by how much equal times of days differ, as explain.Change has it.
 	Days float64 `json:"-"`
 	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted transactions.
-	Change   *assess.Change `json:"change"`
-	Warnings []string       `json:"warnings"`
+	Change *assess.Change `json:"change"`
+	// Evenness is how evenly the CPUs were used in a time of a ring; null: this is none, or it has one CPU.
+	Evenness *watch.Answer `json:"evenness"`
+	Warnings []string      `json:"warnings"`
 }
 
 // Broken is the error of probes that failed, other than by finding nothing to measure here; nil: none did.
