@@ -55,7 +55,7 @@ func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 	if o.from != "" && cmd.Flags().Changed("service") {
 		return usagef("--from and --service both name a ring; give one")
 	}
-	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts", "bursts", "experiment"} {
+	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts", "experiment"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of no use with a time of a ring, of which all that was seen is kept", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"hostlab/internal/chain"
@@ -64,7 +65,7 @@ func Merge(list []*Minute) *Minute {
 	out.Host, out.Clock, out.Wakeups, out.Siblings = hostOf(list), meanClock(list), wakeupsOf(list), siblingsOf(list)
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)
 	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list), fullOf(list)
-	out.Policies, out.Bursts = Policies{}, nil
+	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
 	if whole.Scheduler != nil && whole.Scheduler.Reason != "" {
 		refused = errors.New(whole.Scheduler.Reason)
@@ -207,6 +208,7 @@ func (m *Minute) Sound() bool {
 	for _, p := range r.Parts {
 		ok = ok && p.Seconds >= 0 && p.Seconds <= most
 	}
+	ok = ok && (m.Sample == nil || m.Sample.Sound())
 	if l := m.Loads; l != nil {
 		ok = ok && len(l.Busy) <= host.MostCPUs && len(l.Interrupts) <= len(l.Busy) && (l.Pressure == nil || *l.Pressure >= 0 && *l.Pressure <= 1)
 	}
@@ -222,12 +224,18 @@ func (m *Minute) Thin() {
 		m.Readings = m.Readings[n-1:]
 	}
 	m.Report.Course = nil
+	if m.Bursts != nil {
+		m.Sample = m.Bursts.Sample(keptBursts, rand.New(rand.NewPCG(uint64(m.Bursts.Started.UnixNano()), keptBursts)))
+	}
 	m.Policies, m.Bursts = Policies{}, nil
 	if m.Ends != nil {
 		m.Ends.Join(keptWindows, smallEnd)
 	}
 	m.Confide()
 }
+
+// keptBursts is how many bursts of CPUs a stretch keeps: of a day, some 80,000.
+const keptBursts = 60
 
 // keptWindows is how many of the scheduler's windows a stretch keeps, and smallEnd the share of a part below which an end goes
 // with others of its kind.

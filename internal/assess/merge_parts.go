@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
+	"hostlab/internal/model/burstlog"
 	"hostlab/internal/service"
 )
 
@@ -200,6 +201,17 @@ func requestsOf(list []*Minute) (out *Requests) {
 		}
 	}
 	return out
+}
+
+// burstsOf are those of all that recorded some.
+func burstsOf(list []*Minute) *burstlog.Sample {
+	var all []*burstlog.Sample
+	for _, m := range list {
+		if m.Sample != nil {
+			all = append(all, m.Sample)
+		}
+	}
+	return burstlog.Join(all)
 }
 
 // busiest is the CPU that had most interrupts in all stretches together.

@@ -7,6 +7,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
 	"hostlab/internal/host"
+	"hostlab/internal/model/burstlog"
 	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -73,6 +74,8 @@ type Minute struct {
 	// Ends are what waits ended with, in the recorder's windows; nil: nobody followed them.
 	Ends   *chain.Account `json:"ends"`
 	Bursts *trace.Result  `json:"-"`
+	// Sample are some of the bursts, which a ring keeps; nil: nobody recorded them.
+	Sample *burstlog.Sample `json:"bursts,omitempty"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
 }

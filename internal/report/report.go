@@ -93,10 +93,12 @@ func (a *Assessment) WriteBursts(w io.Writer) error {
 		return errors.New("the bursts are not written: no service was watched")
 	case m.Bursts != nil:
 		return m.Bursts.WriteBursts(w)
+	case m.Sample != nil:
+		return m.Sample.Write(w)
 	case m.Scheduler != nil:
 		return errors.New("the bursts are not written: " + m.Scheduler.Reason)
 	}
-	return errors.New("the bursts are not written: the service has no process here")
+	return errors.New("the bursts are not written, as nobody recorded them: the service has no process here, or the ring of this time is not root's")
 }
 
 // complete copies an assessment so that no null in its JSON goes without its reason.
