@@ -144,8 +144,9 @@ measured.
 As root, on Linux 5.12 or newer with type information (BTF), small programs in
 the kernel count what the scheduler does with the service. Nothing of them
 stays. --bursts writes the bursts of the CPUs, from which 'hostlab predict
---workload' says what a power policy would cost. If more than 1 % of the bursts
-were lost, it does not write them.
+--workload' says what a power policy would cost: of this minute, or with --at
+and --for of a day of the ring. If more than 1 % of the bursts were lost, it
+does not write them.
 
 Exit status:
   0    done
