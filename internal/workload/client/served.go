@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -76,8 +77,12 @@ func (d *dialect) log(rows int) int64 {
 }
 
 // start has a private server with its log in a directory.
-func start(ctx context.Context, d dialect, work, logDir string, rows int) (engine, error) {
-	cfg := privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings}
+func start(ctx context.Context, d dialect, work, logDir string, p *CopyParams) (engine, error) {
+	settings := maps.Clone(d.settings)
+	for name, value := range p.Server {
+		settings[name] = string(value)
+	}
+	cfg := privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rowsOf(p)), Settings: settings}
 	server, err := database.Start(ctx, d.vendor, "engine", cfg)
 	if err != nil {
 		return nil, err

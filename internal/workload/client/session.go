@@ -59,7 +59,7 @@ func (s *session) ready(ctx context.Context, p *CopyParams) error {
 		dir = filepath.Join(s.base, dir)
 	}
 	kind := strings.Join([]string{p.Engine, p.DSN, p.Schema}, "\n")
-	kind += fmt.Sprint("\n", speaks(p.Engine).log(rowsOf(p)))
+	kind += fmt.Sprint("\n", speaks(p.Engine).log(rowsOf(p)), p.Server)
 	same := s.engine != nil && s.kind == kind && s.engine.alive()
 	if same && s.logDir == dir {
 		return nil
@@ -98,7 +98,7 @@ func (s *session) start(ctx context.Context, p *CopyParams, logDir string) (engi
 		return use(ctx, *speaks(t.Vendor.String()), t, p.Schema)
 	}
 	if d := speaks(p.Engine); d != nil {
-		return start(ctx, *d, s.work, logDir, rowsOf(p))
+		return start(ctx, *d, s.work, logDir, p)
 	}
 	return openSQLite(logDir)
 }

@@ -7,11 +7,13 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/lazyre"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
 )
@@ -75,6 +77,8 @@ type Working struct {
 type Logging struct {
 	// directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own
 	LogDir string `toml:"log_dir"`
+	// parameters of the private server that it starts with, such as {innodb_doublewrite = "OFF"}
+	Server map[string]workload.Word `toml:"server"`
 }
 
 // CopyParams, DeleteParams and ExtractParams are those of each.
@@ -236,6 +240,14 @@ func check(p *CopyParams) error {
 			"give it to one, as in 'hostlab run log-device --set level.delay="+dir+"'")
 		return errors.Join(errs...)
 	}
+	for key := range p.Server {
+		if !plain.MatchString(key) {
+			wrong("server", fmt.Sprintf("%q is no parameter's name", screen.Short(key)), "it has small letters, digits and _")
+		}
+	}
+	if len(p.Server) > 0 && engine == embedded {
+		wrong("server", "the embedded engine has no server", "leave server out, or choose engine=postgres or engine=mariadb")
+	}
 	if p.DSN == "" {
 		if name != "" {
 			wrong("schema", "is for a server that dsn names", "leave it out, or give dsn")
@@ -250,6 +262,9 @@ func check(p *CopyParams) error {
 		wrong("dsn", "the embedded engine has no server", "leave dsn out, or choose engine=postgres or engine=mariadb")
 	case t.Vendor.String() != engine:
 		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Vendor.String())
+	}
+	if len(p.Server) > 0 {
+		wrong("server", "your own server (dsn) is not started anew", "leave server out, or leave dsn out for a private server")
 	}
 	if p.LogDir != "" {
 		wrong("log_dir", "the log of your own server (dsn) is not moved",
