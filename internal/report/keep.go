@@ -251,7 +251,7 @@ func (h *History) Assessment() (*Assessment, error) {
 		end = now
 	}
 	if asked := end.Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, or the disk was full.",
+		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, the host slept, or the disk was full.",
 			screen.Lasting(end.Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
 	}
 	if others > 0 {
@@ -374,36 +374,4 @@ func (h *History) Worst(length time.Duration) (*History, error) {
 	}
 	out.From, out.To = out.At[0], out.At[0].Add(length)
 	return &out, nil
-}
-
-var errNoTime = errors.New("expected a time such as 02:14, 2026-03-01 02:14, or 2026-03-01T02:14:00Z")
-
-// ParseAt reads a moment: a time of the day is the last one that has passed before now.
-func ParseAt(text string, now time.Time) (time.Time, error) {
-	day := func(form string) (time.Time, error) {
-		t, err := time.ParseInLocation(form, text, now.Location())
-		if err != nil {
-			return t, err
-		}
-		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-		if at.After(now) {
-			at = time.Date(now.Year(), now.Month(), now.Day()-1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-		}
-		return at, nil
-	}
-	for _, form := range []string{"15:04", "15:04:05"} {
-		if t, err := day(form); err == nil {
-			return t, nil
-		}
-	}
-	for _, form := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, errNoTime
-	}
-	return t, nil
 }

@@ -24,15 +24,19 @@ type Metrics struct {
 	seconds, active, transactions, cpu, ends, taken *prometheus.CounterVec
 	followed                                        *prometheus.CounterVec
 	most, rise, last, up                            *prometheus.GaugeVec
-	programs                                        map[string]bool
+	programs                                        map[string]int // the stretch in which each was seen last
+	stretches                                       int
 }
 
-// mostPrograms have a label of their own.
-const mostPrograms = 20
+// mostPrograms have a label of their own, which one gives up that was not seen for so many stretches, an hour.
+const (
+	mostPrograms = 20
+	goneAfter    = int(time.Hour / KeptFor)
+)
 
 // NewMetrics are none yet.
 func NewMetrics(version string) *Metrics {
-	m := &Metrics{page: prometheus.NewRegistry(), programs: map[string]bool{}}
+	m := &Metrics{page: prometheus.NewRegistry(), programs: map[string]int{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hostlab_service_" + name, Help: help}, append([]string{"service"}, labels...))
 		m.page.MustRegister(c)
@@ -81,12 +85,20 @@ func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise
 	if n := len(x.Readings); n > 0 {
 		plus(m.cpu, x.Readings[n-1].CPU)
 	}
+	m.stretches++
+	for name, last := range m.programs {
+		if m.stretches-last > goneAfter {
+			delete(m.programs, name)
+			m.taken.DeleteLabelValues(service, name)
+		}
+	}
 	for _, t := range x.Takers {
 		name := screen.Clean(t.Name)
-		if !m.programs[name] && len(m.programs) >= mostPrograms {
+		if _, has := m.programs[name]; has || len(m.programs) < mostPrograms {
+			m.programs[name] = m.stretches
+		} else {
 			name = "others"
 		}
-		m.programs[name] = true
 		plus(m.taken, t.Seconds, name)
 	}
 	if x.Ends != nil {

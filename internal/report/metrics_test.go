@@ -44,6 +44,18 @@ func TestMetrics(t *testing.T) {
 	if n := strings.Count(text, "others_cpu_seconds_total{"); n != mostPrograms+1 || strings.Contains(text, "\x1b") || strings.Contains(text, `part="idle"`) {
 		t.Errorf("%d programs:\n%s", n, text)
 	}
+	for range goneAfter {
+		m.add("db", midnight, &assess.Minute{Unseen: map[string]string{}, Report: explain.Report{Wall: 10},
+			Takers: []assess.Taker{{Taker: proc.Taker{Name: "backup", Seconds: 1}}}}, nil, false)
+	}
+	var later bytes.Buffer
+	if _, err := m.WriteTo(&later); err != nil {
+		t.Fatal(err)
+	}
+	if text := later.String(); strings.Contains(text, `program="p0`) || !strings.Contains(text, `program="backup"`) ||
+		!strings.Contains(text, `program="others"`) {
+		t.Errorf("programs that have gone keep their labels:\n%s", text)
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	if _, err := parser.TextToMetricFamilies(&b); err != nil {
 		t.Error(err)
