@@ -163,7 +163,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	}
 	m.Version = t.version
 	if k.metrics != nil {
-		k.metrics.add(k.Service, began, m, k.bands.rise, k.bands.known)
+		k.metrics.add(k.Service, began, m, k.bands.standing)
 	}
 	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
 		k.leave() // it, or its session, ended: it is looked for again

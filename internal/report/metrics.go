@@ -23,7 +23,7 @@ type Metrics struct {
 
 	seconds, active, transactions, cpu, ends, taken *prometheus.CounterVec
 	followed                                        *prometheus.CounterVec
-	most, rise, last, up                            *prometheus.GaugeVec
+	most, rise, usual, last, up                     *prometheus.GaugeVec
 	programs                                        map[string]int // the stretch in which each was seen last
 	stretches                                       int
 }
@@ -57,6 +57,7 @@ func NewMetrics(version string) *Metrics {
 	m.taken = counter("others_cpu_seconds_total", "CPU time of other programs, those that use most.", "program")
 	m.most = gauge("lever_at_most_ratio", "Share of active time that a lever could save at most, in the last stretch that knows it.", "lever")
 	m.rise = gauge("rise_ratio", "Time of a transaction over that at this time on earlier days, while it is longer than chance explains; else 1. Absent until it is known.")
+	m.usual = gauge("usual_transaction_seconds", "Between which times a transaction usually takes at this time of such days. Absent until it is known.", "limit")
 	m.last = gauge("last_stretch_timestamp_seconds", "When the last stretch began.")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hostlab_build_info", Help: "The version of hostlab that watches.",
 		ConstLabels: prometheus.Labels{"version": version}})
@@ -66,7 +67,7 @@ func NewMetrics(version string) *Metrics {
 }
 
 // add takes a stretch of a service.
-func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise, known bool) {
+func (m *Metrics) add(service string, at time.Time, x *assess.Minute, s standing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := &x.Report
@@ -121,10 +122,17 @@ func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise
 		}
 	}
 	ratio := 1.0
-	if rise != nil {
-		ratio = rise.Ratio
+	if s.rise != nil {
+		ratio = s.rise.Ratio
 	}
-	if known {
+	for limit, v := range map[string]float64{"low": s.low, "high": s.high} {
+		if v > 0 { // else, and for NaN, it is not known
+			m.usual.WithLabelValues(service, limit).Set(v)
+		} else {
+			m.usual.DeleteLabelValues(service, limit)
+		}
+	}
+	if s.known {
 		m.rise.WithLabelValues(service).Set(ratio)
 	}
 	m.up.WithLabelValues(service).Set(1)

@@ -126,6 +126,17 @@ func (t *Trends) follows(at time.Time) bool {
 	return true
 }
 
+// Usual is between which s a transaction takes at that time of such days, as far as no rise is said; NaN: that is not known yet.
+func (t *Trends) Usual(at time.Time) (low, high float64) {
+	base, _ := t.equal(at)
+	noise, known := t.noise()
+	if !known {
+		return math.NaN(), math.NaN()
+	}
+	limit := max(farOut*noise, leastRise)
+	return math.Exp(base + t.day - limit), math.Exp(base + t.day + limit)
+}
+
 // put keeps a band, and returns how far the last hour and a half is from equal times.
 func (t *Trends) put(b Band, v, rest float64) float64 {
 	t.bands, t.values, t.rests = append(t.bands, b), append(t.values, v), append(t.rests, rest)

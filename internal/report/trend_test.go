@@ -58,6 +58,9 @@ func TestTrend(t *testing.T) {
 		if r.Part != explain.Locks || r.Ratio < 1.1 || r.Ratio > 1.4 || r.Days < leastDays || !strings.Contains(r.Text(), "most of it is locks") {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
+		if low, high := trends.Usual(at(9*144 + 60)); !(low > 0.0025 && low < 0.95*high && high < 0.0075) {
+			t.Errorf("seed %d: a transaction usually takes %g to %g s", seed, low, high)
+		}
 		if over := add(9*144+60, 9*144+80, 0); over[19] != nil {
 			t.Errorf("seed %d: it does not end: %+v", seed, over[19])
 		}
