@@ -246,13 +246,9 @@ func (h *History) Assessment() (*Assessment, error) {
 	}
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
 	a.Started, a.Seconds, a.Evenness = h.At[0], m.Report.Wall, h.evenness()
-	end := h.To
-	if now := time.Now(); end.After(now) {
-		end = now
-	}
-	if asked := end.Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
+	if asked := h.end().Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, the host slept, or the disk was full.",
-			screen.Lasting(end.Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
+			screen.Lasting(h.end().Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
 	}
 	if others > 0 {
 		a.Warnings = append(a.Warnings, screen.Plural(others, "stretch is", "stretches are")+" of another service in this ring, and left out.")
@@ -261,6 +257,7 @@ func (h *History) Assessment() (*Assessment, error) {
 		a.Warnings = append(a.Warnings, screen.Plural(h.Other, "line is", "lines are")+" of another version of hostlab, and left out.")
 	}
 	rise, since, days := h.risen()
+	a.Past = h.past(rise, since, days)
 	if a.Days = days; rise != nil {
 		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())}, a.Warnings...)
 	}
