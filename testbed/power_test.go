@@ -39,18 +39,7 @@ func TestPowerCuts(t *testing.T) {
 	if *full {
 		n = 36
 	}
-	cutGuest := guest{environ: []string{"SSDT=core-cst", "MODULES=" + drivers + " ext4"}}
-	disk := filepath.Join(t.TempDir(), "journal.img")
-	if err := os.WriteFile(disk, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(disk, 64<<20); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", disk).CombinedOutput(); err != nil {
-		t.Fatalf("mke2fs: %v: %s", err, out)
-	}
-	environ := []string{"DRIVES=file=" + disk + ",format=raw,cache=writeback", "PRE=mkdir -p /var/lib/hostlab; mount -t ext4 /dev/vda /var/lib/hostlab"}
+	environ := cutDisk(t)
 	open := 0
 	for i := range n {
 		exact := i%2 == 1
@@ -94,6 +83,60 @@ func TestPowerCuts(t *testing.T) {
 		}
 	}
 	t.Logf("%d power cuts, %d of them with an open journal", n, open)
+}
+
+// cutGuest is one that a plug is pulled of.
+var cutGuest = guest{environ: []string{"SSDT=core-cst", "MODULES=" + drivers + " ext4"}}
+
+// cutDisk is an empty disk at /var/lib/hostlab, which outlives the guests of a test.
+func cutDisk(t *testing.T) (environ []string) {
+	t.Helper()
+	disk := filepath.Join(t.TempDir(), "journal.img")
+	if err := os.WriteFile(disk, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(disk, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", disk).CombinedOutput(); err != nil {
+		t.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return []string{"DRIVES=file=" + disk + ",format=raw,cache=writeback", "PRE=mkdir -p /var/lib/hostlab; mount -t ext4 /dev/vda /var/lib/hostlab"}
+}
+
+// TestRingPowerCuts pulls the plug while a ring is written: each line that was kept is there at the next boot, none is damaged, and the
+// ring goes on.
+func TestRingPowerCuts(t *testing.T) {
+	t.Parallel()
+	n := 1
+	if *full {
+		n = 10
+	}
+	for range n {
+		environ := cutDisk(t)
+		b := cutGuest.start(t, environ, "ring")
+		b.until(t, "kept")
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Millisecond)
+		b.pull(t)
+		kept := b.lines(t, "kept")
+		again := cutGuest.start(t, environ, "left")
+		again.wait(t.Context(), t)
+		left := map[string]bool{}
+		for _, f := range again.lines(t, "left") {
+			left[f[0]] = true
+		}
+		const hours = 49 // that it keeps, of six lines each
+		for _, f := range kept[max(0, len(kept)-6*(hours-1)):] {
+			if !left[f[0]] {
+				t.Errorf("line %s was kept, and is not there", f[0])
+			}
+		}
+		damaged := again.lines(t, "damaged")
+		if len(damaged) != 1 || damaged[0][0] != "0" {
+			t.Errorf("damaged lines: %v", damaged)
+		}
+		t.Logf("%d lines were kept, %d are there", len(kept), len(left))
+	}
 }
 
 // until waits for a line of a kind.

@@ -27,6 +27,7 @@ type past struct {
 	worst    time.Duration
 	dir      string // of the ring
 	from, to time.Time
+	note     string // on what --at means where clocks were changed; "": nothing
 }
 
 // yesterday is what --compare takes beside a file: the same time of the day before, in the ring.
@@ -69,11 +70,10 @@ func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 	}
 	p.from = now.Add(-length)
 	if p.at != "" {
-		at, err := report.ParseAt(p.at, now)
-		if err != nil {
+		var err error
+		if p.from, p.note, err = report.ParseAt(p.at, now); err != nil {
 			return usagef("--at %s: %w", p.at, err)
 		}
-		p.from = at
 	}
 	p.to = p.from.Add(length)
 	var err error

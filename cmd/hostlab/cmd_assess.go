@@ -392,6 +392,9 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 		if err != nil {
 			return nil, usageError{err}
 		}
+		if o.past.note != "" {
+			a.Warnings = append([]string{o.past.note}, a.Warnings...)
+		}
 		return a, nil
 	case o.from != "":
 		return read(ctx, std, &machine{root: o.from, flag: "--from"})

@@ -23,7 +23,7 @@ var notRun = []struct{ begins, why string }{
 	{"assess --service sqlservr", "the same"}, {"workload observe service=", "the same"},
 	{"assess --only service --service unit:", "the same"}, {"watch --service", "stays until it is ended"},
 	{"assess --service postgresql --at", "a time of a ring that was kept for days"},
-	{"assess --service postgresql --worst", "the same"}, {"assess --from /mnt/ring", "the same"}, {"assess --dsn", "names a server of the reader's"},
+	{"assess --service postgresql --worst", "the same"}, {"assess --from /mnt/ring", "the same"}, {"assess --from /var/lib/hostlab/ring", "the same"}, {"assess --dsn", "names a server of the reader's"},
 	{"assess --only service --dsn", "the same"}, {"workload clientcopy dsn=", "the same"},
 	{"fleet ingest --store postgres:", "the same"}, {"check --format json | curl", "the same"},
 	{"run log-device", "40 minutes"}, {"run power-query-bios", "a reboot, and a person in the firmware's menu"},
@@ -39,7 +39,7 @@ var notRun = []struct{ begins, why string }{
 // fixtures are what a page takes as given, in commands.
 var fixtures = map[string]string{
 	"experiments.md": "seq 1 150000 > big.log",
-	"history.md":     `printf 'slice = "60ms"\n' > day.jsonl`,
+	"history.md":     `printf 'slice = "60ms"\n' > day.jsonl; mkdir -p spool/db7; hostlab facts --format json > spool/db7/facts.json`,
 	"explain.md":     `printf 'slice = "60ms"\n' > bursts.jsonl`,
 	"fleet.md": `mkdir -p spool/db7 spool/db8; for h in db7 db8; do hostlab facts --format json > spool/$h/facts.json; done
 		hostlab check --format json > spool/db7/check.json`,

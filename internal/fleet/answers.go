@@ -282,6 +282,9 @@ func CheckTitle(id string) string {
 	if title, ok := otherTitles[id]; ok {
 		return title
 	}
+	if strings.HasPrefix(id, Slower) {
+		return "A service takes longer than on other days"
+	}
 	if strings.Contains(id, "/") {
 		return setTitle
 	}

@@ -34,6 +34,8 @@ const (
 	Effects    Kind = effects.Kind // of experiments
 	Watched    Kind = watch.AnalysisKind
 	Planned    Kind = rollout.Kind
+	// Day is an assessment of a time of a ring: it says nothing of the host's checks and probes.
+	Day Kind = "day"
 )
 
 // MaxBody is the largest document that is read, in bytes. An assessment of 512 CPUs has some 2 MB.

@@ -1,10 +1,11 @@
 package fleet
 
 import (
-	"hostlab/internal/lever"
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/lever"
 )
 
 func ptr(v float64) *float64 { return &v }

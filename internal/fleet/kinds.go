@@ -72,6 +72,7 @@ func (d *Document) assessment(body []byte) error {
 		Time     *struct {
 			Wall   float64 `json:"wall"`
 			Active float64 `json:"active"`
+			Parts  []part  `json:"parts"`
 		} `json:"time"`
 		Service *struct {
 			Name string `json:"name"`
@@ -79,6 +80,7 @@ func (d *Document) assessment(body []byte) error {
 		Verdict struct {
 			Text string `json:"text"`
 		} `json:"verdict"`
+		Past *past `json:"past"`
 	}
 	if err := decode(body, &in); err != nil {
 		return err
@@ -102,6 +104,9 @@ func (d *Document) assessment(body []byte) error {
 			s := *l.Likely * in.Time.Active / in.Time.Wall * (24 * time.Hour).Seconds()
 			l.SecondsPerDay = &s
 		}
+	}
+	if in.Past != nil && in.Service != nil && in.Time != nil {
+		d.day(in.Past, in.Service.Name, in.Time.Parts)
 	}
 	return nil
 }

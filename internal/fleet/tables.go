@@ -275,10 +275,19 @@ func ChangesDocument(list []Change, since string) *document.Document {
 	for _, c := range list {
 		t.Row(c.At.Format("2006-01-02 15:04"), c.Host, c.Subject, c.Before, c.After)
 	}
+	slowed := SlowedIn(list)
+	var says []string
+	for i := range slowed {
+		says = append(says, slowed[i].Text())
+	}
 	return &document.Document{Name: "fleet", Title: "Changes",
 		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
-		Sections: []document.Section{document.Titled("Changes", t)}, Data: ChangeList{HeadOf("changes"), list}}
+		Sections: []document.Section{document.Titled(BecameSlower, document.Caution.Points(says...)), document.Titled("Changes", t)},
+		Data:     ChangeList{HeadOf("changes"), list, slowed}}
 }
+
+// BecameSlower is the title of the section that names services.
+const BecameSlower = "Services that became slower"
 
 // HostList is what fleet hosts says to programs.
 type HostList struct {
@@ -307,4 +316,5 @@ type CheckReport struct {
 type ChangeList struct {
 	document.Head
 	Changes []Change `json:"changes"`
+	Slower  []Slowed `json:"slower"` // services that became slower than on other days, with what changed on their hosts
 }

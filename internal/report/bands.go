@@ -19,8 +19,14 @@ type bands struct {
 	trends Trends
 	open   Band // zero: none is
 	rising bool
-	rise   *Rise // the last that was known
-	known  bool  // whether there is one
+	standing
+}
+
+// standing is how a service does beside other days.
+type standing struct {
+	rise      *Rise   // the last that was known
+	known     bool    // whether there is one
+	low, high float64 // s that a transaction usually takes now; NaN: not known
 }
 
 // openBands goes on with those of a ring.
@@ -39,6 +45,7 @@ func openBands(dir string) (*bands, error) {
 	if err != nil {
 		into.Close()
 	}
+	b.low, b.high = b.trends.Usual(time.Now())
 	return b, err
 }
 
@@ -64,6 +71,7 @@ func (b *bands) add(at time.Time, m *assess.Minute) (news string, err error) {
 			return "", err
 		}
 		b.open = Band{At: began}
+		b.low, b.high = b.trends.Usual(began)
 	}
 	b.open.add(m)
 	return news, nil

@@ -32,6 +32,7 @@ func (a *Assessment) Document() *document.Document {
 		if a.Before != nil {
 			d.Sections = append(d.Sections, m.Compared(a.Before, a.Days))
 		}
+		d.Sections = append(d.Sections, a.Past.section())
 		if a.Evenness != nil {
 			d.Sections = append(d.Sections, a.Evenness.Section())
 		}

@@ -163,7 +163,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	}
 	m.Version = t.version
 	if k.metrics != nil {
-		k.metrics.add(k.Service, began, m, k.bands.rise, k.bands.known)
+		k.metrics.add(k.Service, began, m, k.bands.standing)
 	}
 	if m.Ended != "" && m.Ended != explain.Interrupted || t.source != nil && !m.Connected {
 		k.leave() // it, or its session, ended: it is looked for again
@@ -246,13 +246,9 @@ func (h *History) Assessment() (*Assessment, error) {
 	}
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
 	a.Started, a.Seconds, a.Evenness = h.At[0], m.Report.Wall, h.evenness()
-	end := h.To
-	if now := time.Now(); end.After(now) {
-		end = now
-	}
-	if asked := end.Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, or the disk was full.",
-			screen.Lasting(end.Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
+	if asked := h.end().Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, the host slept, or the disk was full.",
+			screen.Lasting(h.end().Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
 	}
 	if others > 0 {
 		a.Warnings = append(a.Warnings, screen.Plural(others, "stretch is", "stretches are")+" of another service in this ring, and left out.")
@@ -261,6 +257,7 @@ func (h *History) Assessment() (*Assessment, error) {
 		a.Warnings = append(a.Warnings, screen.Plural(h.Other, "line is", "lines are")+" of another version of hostlab, and left out.")
 	}
 	rise, since, days := h.risen()
+	a.Past = h.past(rise, since, days)
 	if a.Days = days; rise != nil {
 		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())}, a.Warnings...)
 	}
@@ -374,36 +371,4 @@ func (h *History) Worst(length time.Duration) (*History, error) {
 	}
 	out.From, out.To = out.At[0], out.At[0].Add(length)
 	return &out, nil
-}
-
-var errNoTime = errors.New("expected a time such as 02:14, 2026-03-01 02:14, or 2026-03-01T02:14:00Z")
-
-// ParseAt reads a moment: a time of the day is the last one that has passed before now.
-func ParseAt(text string, now time.Time) (time.Time, error) {
-	day := func(form string) (time.Time, error) {
-		t, err := time.ParseInLocation(form, text, now.Location())
-		if err != nil {
-			return t, err
-		}
-		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-		if at.After(now) {
-			at = time.Date(now.Year(), now.Month(), now.Day()-1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-		}
-		return at, nil
-	}
-	for _, form := range []string{"15:04", "15:04:05"} {
-		if t, err := day(form); err == nil {
-			return t, nil
-		}
-	}
-	for _, form := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, errNoTime
-	}
-	return t, nil
 }

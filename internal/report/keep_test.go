@@ -13,29 +13,6 @@ import (
 	"hostlab/internal/service"
 )
 
-func TestParseAt(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Date(2026, 10, 25, 9, 30, 0, 0, berlin) // clocks were set back at 3 that night
-	for text, want := range map[string]string{
-		"09:00": "2026-10-25T09:00:00+01:00", "09:31": "2026-10-24T09:31:00+02:00", "01:14:30": "2026-10-25T01:14:30+02:00",
-		"2026-10-25 04:00": "2026-10-25T04:00:00+01:00", "2026-10-24T02:14": "2026-10-24T02:14:00+02:00",
-		"2026-10-24T02:14:00Z": "2026-10-24T04:14:00+02:00", "2026-10-24 02:14:05": "2026-10-24T02:14:05+02:00",
-	} {
-		got, err := ParseAt(text, now)
-		if err != nil || got.In(berlin).Format(time.RFC3339) != want {
-			t.Errorf("%s: %v, %v, want %s", text, got.In(berlin), err, want)
-		}
-	}
-	for _, text := range []string{"", "now", "24:00", "2:60", "2026-13-01 00:00", "02:14 yesterday"} {
-		if at, err := ParseAt(text, now); err == nil {
-			t.Errorf("%q: %v", text, at)
-		}
-	}
-}
-
 var midnight = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // kept is a ring of stretches of so many transactions, each of which takes so long, s; -1: not counted.
@@ -99,6 +76,33 @@ func TestWorst(t *testing.T) {
 	}
 	if worst, err = h.Worst(5 * time.Minute); err != nil || !worst.From.Equal(steadily(30)) {
 		t.Errorf("without transactions: %v, %v", worst, err)
+	}
+}
+
+// TestSleep: a host that slept for three hours between two stretches has a gap, which no worst time and no judgement of the CPUs spans.
+func TestSleep(t *testing.T) {
+	dir := kept(t, func(i int) time.Time {
+		if i >= 30 {
+			return steadily(i).Add(3 * time.Hour)
+		}
+		return steadily(i)
+	}, 90, func(i int) (int64, float64) { return 100, []float64{0.05, 0.01, 0.01}[i/30] }) // slow before it
+	h, err := ReadHistory(t.Context(), dir, midnight, midnight.Add(4*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if worst, err := h.Worst(10 * time.Minute); err != nil || worst.From.Before(steadily(30).Add(3*time.Hour)) {
+		t.Errorf("%v, %v", worst, err)
+	}
+	if worst, err := h.Worst(5 * time.Minute); err != nil || !worst.From.Equal(midnight) {
+		t.Errorf("%v, %v", worst, err)
+	}
+	for _, m := range h.Minutes {
+		m.Loads = &assess.Loads{Busy: []byte{10, 20}}
+	}
+	a, err := h.Assessment()
+	if err != nil || a.Evenness.Missing != (3*time.Hour).Seconds() || a.Seconds != 900 || !strings.Contains(a.Warnings[0], "the host slept") {
+		t.Errorf("%+v, %q, %v", a.Evenness, a.Warnings, err)
 	}
 }
 

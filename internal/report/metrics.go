@@ -23,16 +23,20 @@ type Metrics struct {
 
 	seconds, active, transactions, cpu, ends, taken *prometheus.CounterVec
 	followed                                        *prometheus.CounterVec
-	most, rise, last, up                            *prometheus.GaugeVec
-	programs                                        map[string]bool
+	most, rise, usual, last, up                     *prometheus.GaugeVec
+	programs                                        map[string]int // the stretch in which each was seen last
+	stretches                                       int
 }
 
-// mostPrograms have a label of their own.
-const mostPrograms = 20
+// mostPrograms have a label of their own, which one gives up that was not seen for so many stretches, an hour.
+const (
+	mostPrograms = 20
+	goneAfter    = int(time.Hour / KeptFor)
+)
 
 // NewMetrics are none yet.
 func NewMetrics(version string) *Metrics {
-	m := &Metrics{page: prometheus.NewRegistry(), programs: map[string]bool{}}
+	m := &Metrics{page: prometheus.NewRegistry(), programs: map[string]int{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hostlab_service_" + name, Help: help}, append([]string{"service"}, labels...))
 		m.page.MustRegister(c)
@@ -53,6 +57,7 @@ func NewMetrics(version string) *Metrics {
 	m.taken = counter("others_cpu_seconds_total", "CPU time of other programs, those that use most.", "program")
 	m.most = gauge("lever_at_most_ratio", "Share of active time that a lever could save at most, in the last stretch that knows it.", "lever")
 	m.rise = gauge("rise_ratio", "Time of a transaction over that at this time on earlier days, while it is longer than chance explains; else 1. Absent until it is known.")
+	m.usual = gauge("usual_transaction_seconds", "Between which times a transaction usually takes at this time of such days. Absent until it is known.", "limit")
 	m.last = gauge("last_stretch_timestamp_seconds", "When the last stretch began.")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hostlab_build_info", Help: "The version of hostlab that watches.",
 		ConstLabels: prometheus.Labels{"version": version}})
@@ -62,7 +67,7 @@ func NewMetrics(version string) *Metrics {
 }
 
 // add takes a stretch of a service.
-func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise, known bool) {
+func (m *Metrics) add(service string, at time.Time, x *assess.Minute, s standing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := &x.Report
@@ -81,12 +86,20 @@ func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise
 	if n := len(x.Readings); n > 0 {
 		plus(m.cpu, x.Readings[n-1].CPU)
 	}
+	m.stretches++
+	for name, last := range m.programs {
+		if m.stretches-last > goneAfter {
+			delete(m.programs, name)
+			m.taken.DeleteLabelValues(service, name)
+		}
+	}
 	for _, t := range x.Takers {
 		name := screen.Clean(t.Name)
-		if !m.programs[name] && len(m.programs) >= mostPrograms {
+		if _, has := m.programs[name]; has || len(m.programs) < mostPrograms {
+			m.programs[name] = m.stretches
+		} else {
 			name = "others"
 		}
-		m.programs[name] = true
 		plus(m.taken, t.Seconds, name)
 	}
 	if x.Ends != nil {
@@ -109,10 +122,17 @@ func (m *Metrics) add(service string, at time.Time, x *assess.Minute, rise *Rise
 		}
 	}
 	ratio := 1.0
-	if rise != nil {
-		ratio = rise.Ratio
+	if s.rise != nil {
+		ratio = s.rise.Ratio
 	}
-	if known {
+	for limit, v := range map[string]float64{"low": s.low, "high": s.high} {
+		if v > 0 { // else, and for NaN, it is not known
+			m.usual.WithLabelValues(service, limit).Set(v)
+		} else {
+			m.usual.DeleteLabelValues(service, limit)
+		}
+	}
+	if s.known {
 		m.rise.WithLabelValues(service).Set(ratio)
 	}
 	m.up.WithLabelValues(service).Set(1)

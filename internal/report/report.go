@@ -67,6 +67,8 @@ type Assessment struct {
 	Days float64 `json:"-"`
 	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted transactions.
 	Change *assess.Change `json:"change"`
+	// Past is what the time of a ring says as a whole; null: this is now.
+	Past *Past `json:"past"`
 	// Evenness is how evenly the CPUs were used in a time of a ring; null: this is none, or it has one CPU.
 	Evenness *watch.Answer `json:"evenness"`
 	Warnings []string      `json:"warnings"`

@@ -26,6 +26,7 @@ type Band struct {
 const (
 	bandFor   = 10 * time.Minute
 	keptBands = 61 * 24 * time.Hour
+	dayBands  = int(24 * time.Hour / bandFor)
 )
 
 // add puts a stretch into it.
@@ -75,11 +76,15 @@ type Trends struct {
 	hours  []float64 // those of the last hour and a half; NaN: too few
 	day    float64   // by how much this day differs; NaN: not known
 	rising bool
+	early  int // bands that were left out, as their clock seemed to be wrong
 }
 
 // Add takes the next band, and returns the rise that it is in; nil: none, or, as known says, nobody knows. A rise that is not known
 // to be over goes on.
 func (t *Trends) Add(b Band) (rise *Rise, known bool) {
+	if !t.follows(b.At) {
+		return nil, false
+	}
 	if n := len(t.bands); n > 0 { // what lies before a gap is not the last hour
 		at := t.bands[n-1].At
 		for range lastBands {
@@ -109,6 +114,29 @@ func (t *Trends) Add(b Band) (rise *Rise, known bool) {
 	return &Rise{Ratio: math.Exp(last), Noise: noise, Days: days, Part: t.grown()}, true
 }
 
+// follows reports that a band may come next. Where the clock was set back, it takes the place of those of a later time. If they were
+// more than a day's, this clock is more likely to be wrong, until it has made a day of bands.
+func (t *Trends) follows(at time.Time) bool {
+	i, _ := slices.BinarySearchFunc(t.bands, at, func(b Band, at time.Time) int { return b.At.Compare(at) })
+	if len(t.bands)-i > dayBands && t.early < dayBands {
+		t.early++
+		return false
+	}
+	t.bands, t.values, t.rests, t.hours, t.early = t.bands[:i], t.values[:i], t.rests[:i], t.hours[:i], 0
+	return true
+}
+
+// Usual is between which s a transaction takes at that time of such days, as far as no rise is said; NaN: that is not known yet.
+func (t *Trends) Usual(at time.Time) (low, high float64) {
+	base, _ := t.equal(at)
+	noise, known := t.noise()
+	if !known {
+		return math.NaN(), math.NaN()
+	}
+	limit := max(farOut*noise, leastRise)
+	return math.Exp(base + t.day - limit), math.Exp(base + t.day + limit)
+}
+
 // put keeps a band, and returns how far the last hour and a half is from equal times.
 func (t *Trends) put(b Band, v, rest float64) float64 {
 	t.bands, t.values, t.rests = append(t.bands, b), append(t.values, v), append(t.rests, rest)
@@ -127,7 +155,7 @@ func (t *Trends) put(b Band, v, rest float64) float64 {
 // usual is the median number of transactions of the last day's bands.
 func (t *Trends) usual() float64 {
 	var n []float64
-	for _, b := range t.bands[max(0, len(t.bands)-int(24*time.Hour/bandFor)):] {
+	for _, b := range t.bands[max(0, len(t.bands)-dayBands):] {
 		n = append(n, float64(max(0, b.Transactions)))
 	}
 	if len(n) == 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,9 +58,69 @@ func TestTrend(t *testing.T) {
 		if r.Part != explain.Locks || r.Ratio < 1.1 || r.Ratio > 1.4 || r.Days < leastDays || !strings.Contains(r.Text(), "most of it is locks") {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
+		if low, high := trends.Usual(at(9*144 + 60)); !(low > 0.0025 && low < 0.95*high && high < 0.0075) {
+			t.Errorf("seed %d: a transaction usually takes %g to %g s", seed, low, high)
+		}
 		if over := add(9*144+60, 9*144+80, 0); over[19] != nil {
 			t.Errorf("seed %d: it does not end: %+v", seed, over[19])
 		}
+	}
+}
+
+// TestTrendClock: a clock that is set back within an hour, was ten years ahead for an hour or 26 behind for two makes no rise, and ends
+// no trend: a rise that comes then is seen. One that was wrong for weeks is believed after a day.
+func TestTrendClock(t *testing.T) {
+	begin := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	for name, spoil := range map[string]func(add func(at time.Time)){
+		"set back": func(add func(time.Time)) {
+			add(begin.Add(6*24*time.Hour - 2*bandFor))
+			add(begin.Add(6*24*time.Hour - bandFor))
+		},
+		"ahead": func(add func(time.Time)) { add(begin.AddDate(10, 0, 0)); add(begin.AddDate(10, 0, 0).Add(time.Hour)) },
+		"behind": func(add func(time.Time)) {
+			add(begin.AddDate(-26, 0, 0))
+			add(begin.AddDate(-26, 0, 0).Add(2 * time.Hour))
+		},
+		"not wrong": func(func(time.Time)) {},
+	} {
+		rng, trends := rand.New(rand.NewPCG(7, 1)), Trends{}
+		add := func(at time.Time, more float64) *Rise {
+			r, _ := trends.Add(bandAt(rng, at, more))
+			if !slices.IsSortedFunc(trends.bands, func(a, b Band) int { return a.At.Compare(b.At) }) {
+				t.Fatalf("%s: not in order", name)
+			}
+			return r
+		}
+		for b := range 6 * 144 {
+			add(begin.Add(time.Duration(b)*bandFor), 0)
+		}
+		spoil(func(at time.Time) { add(at, 0) })
+		told := 0
+		for b := 6 * 144; b < 9*144+60; b++ {
+			more := 0.0
+			if b >= 9*144 {
+				more = 0.3
+			}
+			switch r := add(begin.Add(time.Duration(b)*bandFor), more); {
+			case r != nil && b < 9*144:
+				t.Fatalf("%s: a rise that is none: %+v", name, r)
+			case r != nil:
+				told++
+			}
+		}
+		if told < 40 {
+			t.Errorf("%s: %d bands of the rise", name, told)
+		}
+	}
+	rng, trends := rand.New(rand.NewPCG(7, 1)), Trends{}
+	for b := range 10 * 144 {
+		trends.Add(bandAt(rng, begin.AddDate(1, 0, 0).Add(time.Duration(b)*bandFor), 0))
+	}
+	for b := range 2 * 144 {
+		trends.Add(bandAt(rng, begin.Add(time.Duration(b)*bandFor), 0))
+	}
+	if n := len(trends.bands); n != dayBands || trends.bands[0].At.Year() != 2026 {
+		t.Errorf("%d bands from %s", n, trends.bands[0].At)
 	}
 }
 

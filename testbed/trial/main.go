@@ -17,6 +17,8 @@
 //	trial record                  the programs in the kernel, what they count, siblings and groups
 //	trial live EXPERIMENT...      live experiments on a PostgreSQL of the disk, each to its end or until the plug is pulled
 //	trial recover                 after a power cut: what the journal says, and revert
+//	trial ring                    adds lines to a ring until the plug is pulled
+//	trial left                    after that: which of them are there
 //
 // Each line of its output is "ok", "FAIL", "row" or "note" and fields between tabs. Exit status: 0
 // nothing failed, 1 something did, 2 it cannot try.
@@ -58,7 +60,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, remedies, system, booted, record, live, cut or recover")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, remedies, system, booted, record, live, cut, recover, ring or left")
 	}
 	if os.Args[1] == "sleep" { // in the name of a server
 		asleep()
@@ -95,6 +97,10 @@ func main() {
 		live(args)
 	case "recover":
 		recoverJournal()
+	case "ring":
+		keepRing()
+	case "left":
+		ringLeft()
 	default:
 		cannot("no trial of the name " + os.Args[1])
 	}

@@ -39,7 +39,7 @@ func (s *Store) Studies(ctx context.Context) (names []string, err error) {
 }
 
 // recently are so many of a host's newest assessments.
-const recently = "FROM (SELECT id, host, started, sha256 FROM document WHERE host = ? AND kind = 'assess' " +
+const recently = "FROM (SELECT id, host, started, sha256 FROM document WHERE host = ? AND kind IN ('assess', 'day') " +
 	"ORDER BY started DESC, id DESC LIMIT ?) d "
 
 // Newest are a host's measurements of kinds in so many of its newest assessments, the oldest first.

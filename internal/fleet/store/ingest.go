@@ -161,7 +161,7 @@ func (t tx) facts(ctx context.Context, d *fleet.Document, at int64) error {
 }
 
 // judges are documents that say what checks found.
-const judges = "kind IN ('assess', 'check', 'verify', 'watch')"
+const judges = "kind IN ('assess', 'check', 'verify', 'watch-analysis', 'day')"
 
 // findings brings the spans of a host's checks in a role up to what a document says.
 func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {

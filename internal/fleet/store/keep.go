@@ -219,7 +219,7 @@ func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
 		}
 		docs[k] = append(docs[k], d)
 		return nil
-	}, "SELECT host, role, started, sha256 FROM document WHERE kind IN ('assess', 'check', 'verify', 'watch') ORDER BY "+
+	}, "SELECT host, role, started, sha256 FROM document WHERE "+judges+" ORDER BY "+
 		"host, role, started, sha256")
 	if err != nil {
 		return nil, err

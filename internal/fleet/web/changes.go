@@ -44,6 +44,7 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; 'hostlab fleet "+
 			"changes' has all", mostChanges)}
 	}
+	slower := d.Sections[0] // those that became slower
 	groups := changeGroups(list)
 	if !r.whole && len(groups.Rows) > 25 {
 		groups.Lead = fmt.Sprintf("Those on most hosts, of %d different changes.", len(groups.Rows))
@@ -57,10 +58,10 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		{Name: "since", Label: "In the last", Value: since, Choices: periods(since)},
 		{Name: "q", Label: "Host, fact or check contains", Value: text}}}
 	if r.whole { // a program wants each change
-		d.Sections = []document.Section{document.Titled("One by one", t), document.Titled("Together", groups)}
+		d.Sections = []document.Section{slower, document.Titled("One by one", t), document.Titled("Together", groups)}
 		return d, nil
 	}
-	d.Sections = []document.Section{document.Titled("Together", form, groups), document.Titled("One by one", t),
+	d.Sections = []document.Section{slower, document.Titled("Together", form, groups), document.Titled("One by one", t),
 		document.Titled("Evidence", document.Commands{{Why: "every answer of every check with the hashes of its documents, " +
 			"for an auditor", Line: "hostlab fleet report --format csv"}})}
 	return d, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/document"
+	"hostlab/internal/explain"
 	"hostlab/internal/fleet"
 	"hostlab/internal/lever"
 	"hostlab/internal/picture"
@@ -59,6 +61,10 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 			kinds = append(kinds, string(k))
 		}
 	}
+	kinds = append(kinds, fleet.DayTransaction, fleet.DayWorst)
+	for _, name := range explain.PartNames {
+		kinds = append(kinds, fleet.DayPart+string(name))
+	}
 	points, err := r.Store.Newest(ctx, h.Name, remembered, kinds)
 	if err != nil {
 		return s, err
@@ -67,6 +73,7 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 		&picture.Axis{Name: "findings"}, found(spans, h.Last)), drawn("likely", "What levers could give",
 		"What assessments called likely. A lever that never could give 1 % is left out.",
 		&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(likely)))
+	s.Blocks = append(s.Blocks, days(points)...)
 	for i, m := range measures {
 		var all []picture.Course
 		for k, kind := range m.kinds {
@@ -79,6 +86,48 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 			&picture.Axis{Name: m.axis, Unit: m.unit}, all))
 	}
 	return s, nil
+}
+
+// days draw what times of rings say of services: how long a transaction took in all of each and in its worst hour, and where the time
+// went.
+func days(points []fleet.Point) (out []document.Block) {
+	each, parts := map[string]*picture.Course{}, map[string]map[string]*picture.Course{}
+	add := func(to map[string]*picture.Course, name string, p *fleet.Point) {
+		if to[name] == nil {
+			to[name] = &picture.Course{Name: name}
+		}
+		to[name].X, to[name].Y = append(to[name].X, unix(p.At)), append(to[name].Y, *p.Value)
+	}
+	for i := range points {
+		p := &points[i]
+		if p.Value == nil {
+			continue
+		}
+		if service, is := strings.CutPrefix(p.Name, fleet.DayTransaction+"."); is {
+			add(each, service, p)
+		} else if service, is := strings.CutPrefix(p.Name, fleet.DayWorst+"."); is {
+			add(each, service+", worst hour", p)
+		} else if rest, is := strings.CutPrefix(p.Name, fleet.DayPart); is {
+			part, service, _ := strings.Cut(rest, ".")
+			if parts[service] == nil {
+				parts[service] = map[string]*picture.Course{}
+			}
+			add(parts[service], explain.PartName(part).Title(), p)
+		}
+	}
+	courses := func(of map[string]*picture.Course) (list []picture.Course) {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			list = append(list, *of[name])
+		}
+		return list
+	}
+	out = append(out, drawn("transaction", "Time of a transaction", "By the histories of services that the host sent.",
+		&picture.Axis{Name: "active time of a transaction", Unit: "s"}, courses(each)))
+	for _, service := range slices.Sorted(maps.Keys(parts)) {
+		out = append(out, drawn("parts-"+strconv.Itoa(len(out)), "Where the time of "+service+" went", "By the histories that the host sent.",
+			&picture.Axis{Name: "share of active time", Unit: picture.Share}, courses(parts[service])))
+	}
+	return out
 }
 
 // drawn is a picture of courses over days, from 0 on. One moment alone is no course.

@@ -15,8 +15,8 @@ type Sample struct {
 	Bursts []Burst `json:"bursts"`
 }
 
-// exact is to what times are rounded, s: a thousandth of a short burst.
-const exact = 1e-7
+// exact is to how many parts of a second times are rounded: to a hundredth of a short burst.
+const exact = 1e7
 
 // NewSample draws so many bursts at most of a recording's, each with the same chance. A part of a sample is a sample that saw
 // less of the time.
@@ -31,10 +31,10 @@ func NewSample(head Head, bursts []Burst, most int, rng *rand.Rand) *Sample {
 		}
 	}
 	slices.Sort(kept)
-	round := func(v float64) float64 { return math.Round(v/exact) * exact }
+	round := func(v float64) float64 { return math.Round(v*exact) / exact }
 	for _, i := range kept {
 		b := bursts[i]
-		b.At, b.Busy, b.Idle, b.Service = round(b.At), max(exact, round(b.Busy)), round(b.Idle), math.Round(b.Service*1e3)/1e3
+		b.At, b.Busy, b.Idle, b.Service = round(b.At), max(1/exact, round(b.Busy)), round(b.Idle), math.Round(b.Service*1e3)/1e3
 		s.Bursts = append(s.Bursts, b)
 	}
 	if part := float64(len(kept)) / float64(max(1, len(bursts))); part < 1 {
