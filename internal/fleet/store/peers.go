@@ -40,18 +40,10 @@ func (s *Store) FactsOf(ctx context.Context, paths, hosts []string) (map[string]
 }
 
 // Compared are all hosts, by name.
-func (s *Store) Compared(ctx context.Context) (list []fleet.Compared, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error {
-		var c fleet.Compared
-		var last int64
-		if err := scan(&c.Name, &c.Stratum, &c.Role, &last); err != nil {
-			return err
-		}
-		c.Last = time.Unix(0, last)
-		list = append(list, c)
-		return nil
+func (s *Store) Compared(ctx context.Context) ([]fleet.Compared, error) {
+	return rows(ctx, s, func(c *fleet.Compared) []any {
+		return []any{&c.Name, &c.Stratum, &c.Role, moment{&c.Last}}
 	}, "SELECT name, stratum, role, last_seen FROM host ORDER BY name")
-	return list, err
 }
 
 // EachNewest calls each with the measurements of all hosts' newest assessments, in the order of the measurements'
