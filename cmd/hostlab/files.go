@@ -12,8 +12,9 @@ import (
 	"hostlab/internal/trust"
 )
 
-// openNamed opens a file to read that the user names. Only a regular one is read: a FIFO may be waited for without end, and to
-// open a device can do something. What stands for a descriptor of our own, as /dev/stdin does, is read as it is.
+// openNamed opens a file to read that the user names. Only a regular one is read: a FIFO may be waited for without
+// end, and to open a device can do something. What stands for a descriptor of our own, as /dev/stdin does, is read as
+// it is.
 func openNamed(name string) (*os.File, error) {
 	if n, is := descriptor(name); is {
 		return os.NewFile(n, name), nil

@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// limited is a listener that keeps no more connections than it may, in all and of one address. One more ends the oldest on
-// which no request is answered: one that says nothing must keep nobody waiting, and one that works is not ended for it.
+// limited is a listener that keeps no more connections than it may, in all and of one address. One more ends the
+// oldest on which no request is answered: one that says nothing must keep nobody waiting, and one that works is not
+// ended for it.
 type limited struct {
 	net.Listener
 	most int

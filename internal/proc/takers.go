@@ -33,7 +33,8 @@ const (
 	ByGroup   Divides = "group"   // weights of control groups
 )
 
-// Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
+// Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "":
+// neither.
 func (t Taker) Unit() string {
 	parts := strings.Split(t.Group, "/")
 	for _, p := range slices.Backward(parts) {
@@ -59,8 +60,8 @@ func TakeCensus(groupOf func(pid int) string) Census {
 	return c
 }
 
-// Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that ours holds.
-// A process that came and went is counted with its parent.
+// Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that
+// ours holds. A process that came and went is counted with its parent.
 func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (list []Taker) {
 	type key struct{ name, group string }
 	then, parents := map[identity]Stat{}, map[int]int{}

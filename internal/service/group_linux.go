@@ -79,7 +79,8 @@ func groupOf(pid int) *group {
 	return nil
 }
 
-// boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time; nil: none does.
+// boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time;
+// nil: none does.
 func boundedOf(pid int) *group {
 	for _, at := range pathsOf(pid, "memory") {
 		if g, err := findGroup(at); err == nil {
@@ -170,7 +171,8 @@ func (g *group) nearest(is func(*group) bool) *group {
 // unlimited is more memory than any host has: version 1 says the largest number of pages.
 const unlimited = 1 << 60
 
-// ceiling is the group's limit of memory. In version 2 it may be a soft one, above which its processes give memory back as they run.
+// ceiling is the group's limit of memory. In version 2 it may be a soft one, above which its processes give memory
+// back as they run.
 func (g *group) ceiling() *Ceiling {
 	for _, f := range []struct{ limit, hits, key string }{
 		{g.file("memory", "memory.limit_in_bytes", "memory.max"), g.file("memory", "memory.failcnt", "memory.events"), "max"},
