@@ -137,7 +137,7 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 		return usagef("--listen %s can be reached from other hosts: it takes --tls-cert, --tls-key and --tokens, or "+
 			"--behind-proxy", addr)
 	}
-	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied, Peers: peers}
+	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied}
 	if config.Exceptions, err = reread(cmp.Or(o.accept.file, exceptionsFile), o.accept.read); err != nil {
 		return err
 	}
