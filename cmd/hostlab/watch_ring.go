@@ -84,7 +84,7 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 	var metrics *report.Metrics
 	if listen != "" {
 		metrics = report.NewMetrics(versionText())
-		if _, err := serve(ctx, note, listen, metrics); err != nil {
+		if _, err := scraped(ctx, note, listen, metrics); err != nil {
 			return err
 		}
 	}
