@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,8 +62,5 @@ func address(given string) (string, error) {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return "", usagef("--listen %s: the port must be 0 to 65535", given)
 	}
-	if name == "" {
-		name = "127.0.0.1"
-	}
-	return net.JoinHostPort(name, port), nil
+	return net.JoinHostPort(cmp.Or(name, "127.0.0.1"), port), nil
 }

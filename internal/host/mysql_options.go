@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -252,9 +253,7 @@ var (
 func (p process) reads(group string, version Fact[string]) (bool, error) {
 	suffix, environ := p.option("defaults_group_suffix"), p.environment()
 	hidden := suffix == "" && environ.State == StateDenied
-	if suffix == "" {
-		suffix = p.environ("MYSQL_GROUP_SUFFIX")
-	}
+	suffix = cmp.Or(suffix, p.environ("MYSQL_GROUP_SUFFIX"))
 	names := []string{group}
 	if plain, suffixed := strings.CutSuffix(group, strings.ToLower(suffix)); suffixed && suffix != "" {
 		names = append(names, plain)

@@ -116,12 +116,7 @@ func (g *group) dir() string {
 
 // controlled is where it lies in the tree of a controller; "" where only systemd has it.
 func (g *group) controlled() string {
-	for _, c := range []string{"", "cpu", "cpuacct", "memory"} {
-		if dir := g.dirs[c]; dir != "" {
-			return dir
-		}
-	}
-	return ""
+	return cmp.Or(g.dirs[""], g.dirs["cpu"], g.dirs["cpuacct"], g.dirs["memory"])
 }
 
 // processes are the numbers of those in a group and in all below it.
