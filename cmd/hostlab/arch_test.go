@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/experiment/runner", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/experiment"},
-	{"internal/workload", "internal/cpus", "internal/service"},
+	{"internal/workload", "internal/cpus", "internal/service", "internal/serve"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/chain", "internal/waits"},
 	{"internal/host", "internal/lockfile", "internal/ring", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/hot", "internal/thread", "internal/worker"},

@@ -157,7 +157,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	if p := v.Problem(); p != nil {
 		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", p)
 	}
-	list = changed(o.owned(list))
+	list = settings.Changed(o.owned(list))
 	if len(list) == 0 {
 		return false, nil
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -47,7 +46,7 @@ Exit status:
 			if err != nil {
 				return err
 			}
-			list, trouble, err := verified(sys, dir, at.machineDir(dir))
+			list, trouble, err := settings.Verify(sys, dir, at.machineDir(dir))
 			if err != nil {
 				return err
 			}
@@ -110,27 +109,6 @@ func (e *exceptions) drift(ctx context.Context, root string, list []setting.Outc
 // drifted reports an object that another program or a person has set to something else. What could not be read is not
 // one.
 func drifted(o setting.Outcome) bool { return o.Result == setting.Foreign }
-
-// verified verifies the journal of one directory; where nothing is set in it, or it may not be
-// read, that of the machine: what root has set is in force for all. Trouble is what is known to be wrong
-// with a journal that can be used.
-func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, trouble *setting.Problem, _ error) {
-	for _, at := range []string{dir, machine} {
-		v, err := setting.Look(sys, at)
-		switch {
-		case errors.Is(err, fs.ErrPermission) && at != machine:
-			continue
-		case err != nil:
-			return nil, nil, err
-		case v.Problem() != nil:
-			return nil, nil, v.Problem()
-		}
-		if list, trouble = v.Verify(), v.Trouble(); len(list) > 0 || trouble != nil {
-			break
-		}
-	}
-	return list, trouble, nil
-}
 
 // asError is what is wrong with a journal; nil for nothing.
 func asError(p *setting.Problem) error {

@@ -23,7 +23,8 @@ import (
 	"hostlab/internal/workload/scanlock"
 )
 
-// version is the release; packages of other commits set one that sorts behind it. The Makefile sets both with -ldflags -X.
+// version is the release; packages of other commits set one that sorts behind it. The Makefile sets both with -ldflags
+// -X.
 var (
 	version = "0.2.0"
 	commit  = ""

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
+	"hostlab/internal/workload/trial"
 )
 
 // mostRuns is as many as a study may have blocks.
@@ -17,7 +18,7 @@ const mostRuns = 10_000
 
 func newWorkload(std streams) *cobra.Command {
 	var (
-		o     workloadRun
+		o     trial.Run
 		out   printing
 		picks []string
 		yes   bool
@@ -51,25 +52,29 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			if err != nil {
 				return err
 			}
-			if o.runs < 1 || o.runs > mostRuns {
-				return usagef("--runs %d: expected 1 to %d", o.runs, mostRuns)
+			if o.Runs < 1 || o.Runs > mostRuns {
+				return usagef("--runs %d: expected 1 to %d", o.Runs, mostRuns)
 			}
-			if err := o.parse(w, args[1:], picks); err != nil {
+			if err := o.Parse(w, args[1:], picks); err != nil {
 				return usageError{err}
 			}
-			if deed := w.Outside(o.params); deed != "" && !yes {
+			if deed := w.Outside(o.Params); deed != "" && !yes {
 				if err := permitOutside(cmd.Context(), std, "workload "+args[0], []string{deed}); err != nil {
 					return err
 				}
 			}
-			rep, err := o.run(cmd.Context(), w)
+			work, remove, err := workdir()
 			if err != nil {
+				return err
+			}
+			rep, err := o.Do(cmd.Context(), w, work)
+			if err = errors.Join(err, remove()); err != nil {
 				if p, ok := errors.AsType[*workload.ParamError](err); ok {
 					return usageError{p}
 				}
 				return err
 			}
-			return out.print(std, rep.document())
+			return out.print(std, rep.Document())
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -86,8 +91,8 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			return names, cobra.ShellCompDirectiveNoSpace
 		},
 	}
-	cmd.Flags().IntVar(&o.runs, "runs", 5, "how many runs")
-	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
+	cmd.Flags().IntVar(&o.Runs, "runs", 5, "how many runs")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the work")
 	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: take a response from the output, such as t=json:$.elapsed")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before it uses your server")
 	out.flags(cmd, std, tableForms)
@@ -120,7 +125,7 @@ Exit status: 0 done, 2 no such workload.`,
 			if err != nil {
 				return err
 			}
-			return described.print(std, showWorkload(w.Describe()))
+			return described.print(std, trial.Describe(w.Describe()))
 		},
 		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
 	}

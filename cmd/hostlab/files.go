@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"hostlab/internal/setting"
 	"hostlab/internal/trust"
 )
 
-// openNamed opens a file to read that the user names. Only a regular one is read: a FIFO may be waited for without end, and to
-// open a device can do something. What stands for a descriptor of our own, as /dev/stdin does, is read as it is.
+// openNamed opens a file to read that the user names. Only a regular one is read: a FIFO may be waited for without
+// end, and to open a device can do something. What stands for a descriptor of our own, as /dev/stdin does, is read as
+// it is.
 func openNamed(name string) (*os.File, error) {
 	if n, is := descriptor(name); is {
 		return os.NewFile(n, name), nil
@@ -138,19 +140,13 @@ func checkWritable(flag, name string) error {
 	return nil
 }
 
-// stateDir returns where the XDG base directory specification puts state, so that
-// the directory one stands in, which may well be the log directory, stays as it was.
-// It need not exist yet. Service users often have no home to write in.
+// stateDir is setting.StateDir, where this user can make it.
 func stateDir() (string, error) {
-	dir := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", errors.New("this user has no home directory")
-		}
-		dir = filepath.Join(home, ".local", "state")
+	dir, err := setting.StateDir()
+	if err != nil {
+		return "", errors.New("this user has no home directory")
 	}
-	return filepath.Join(dir, "hostlab"), accessBelow(dir)
+	return dir, accessBelow(filepath.Dir(dir))
 }
 
 // accessBelow reports why nothing can be made at or below a directory that need not be there yet.

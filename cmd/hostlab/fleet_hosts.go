@@ -37,7 +37,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		case outliers && len(where) > 0:
 			return nil, usagef("--where chooses rows of hosts, and --outliers compares all: give one of them")
 		case outliers:
-			return peers(ctx, s, now, o.stale)
+			return s.Outliers(ctx, now, o.stale)
 		}
 		hosts, err := accepted(ctx, s, x, now)
 		if err != nil {
@@ -75,49 +75,4 @@ func only(ctx context.Context, s *store.Store, hosts []*fleet.Host, where []stri
 		})
 	}
 	return hosts, nil
-}
-
-// peers finds the outliers among hosts that are known, and what sets them apart.
-func peers(ctx context.Context, s *store.Store, now time.Time, limit time.Duration) (*document.Document, error) {
-	list, err := s.Compared(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list = slices.DeleteFunc(list, func(c fleet.Compared) bool { return now.Sub(c.Last) > limit })
-	compared := fleet.NewPeers(list)
-	if err := s.EachNewest(ctx, compared.Add); err != nil {
-		return nil, err
-	}
-	found, groups := compared.Outliers()
-	told := map[string][]fleet.Trait{}
-	for i, o := range found {
-		if _, done := told[o.Host]; !done {
-			if told[o.Host], err = traits(ctx, s, o, list); err != nil {
-				return nil, err
-			}
-		}
-		found[i].Apart = told[o.Host]
-	}
-	return fleet.OutliersDocument(found, list, groups), nil
-}
-
-// traits are the facts in which a host is not as its peers.
-func traits(ctx context.Context, s *store.Store, o fleet.Outlier, list []fleet.Compared) ([]fleet.Trait, error) {
-	var names []string
-	for _, c := range list {
-		if c.Stratum == o.Stratum && c.Role == o.Role {
-			names = append(names, c.Name)
-		}
-	}
-	const most = 200 // peers are enough to say what is usual
-	names = append(slices.DeleteFunc(names, func(n string) bool { return n == o.Host })[:min(len(names)-1, most)], o.Host)
-	facts, err := s.FactsOf(ctx, nil, names)
-	if err != nil {
-		return nil, err
-	}
-	var others []map[string]fleet.Value
-	for _, n := range names[:len(names)-1] {
-		others = append(others, facts[n])
-	}
-	return fleet.Traits(facts[o.Host], others), nil
 }

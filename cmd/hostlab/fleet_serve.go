@@ -2,24 +2,20 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/fleet/web"
 	"hostlab/internal/screen"
+	"hostlab/internal/serve"
 	"hostlab/internal/trust"
 )
 
@@ -137,7 +133,7 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 		return usagef("--listen %s can be reached from other hosts: it takes --tls-cert, --tls-key and --tokens, or "+
 			"--behind-proxy", addr)
 	}
-	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied, Peers: peers}
+	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied}
 	if config.Exceptions, err = reread(cmp.Or(o.accept.file, exceptionsFile), o.accept.read); err != nil {
 		return err
 	}
@@ -175,48 +171,21 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 	}
 	handler := served.Handler()
 	if !o.proxied { // a proxy hands on the name that its callers use
-		handler = onlyNamed(ours, handler)
+		handler = serve.Named(ours, handler)
 	}
-	scheme, limits := "http", &limited{Listener: l, most: mostReaders, each: mostReaders / 4}
+	scheme, limits := "http", &serve.Listener{Listener: l, Most: mostReaders, Each: mostReaders / 4}
 	if o.proxied || here { // all come from one address
-		limits.each = 0
+		limits.Each = 0
 	}
 	if secure != nil {
 		scheme = "https"
 	}
 	fmt.Fprintln(std.out, "hostlab: pages on "+screen.Clean(scheme+"://"+l.Addr().String()+"/"))
-	return answerUntil(cmd.Context(), handler, limits, secure)
+	return serve.Until(cmd.Context(), handler, limits, secure)
 }
 
 // mostReaders are the connections that fleet serve has at a time.
 const mostReaders = 256
-
-// answerUntil serves until the context ends, and then ends what has begun.
-func answerUntil(ctx context.Context, h http.Handler, l *limited, secure *tls.Config) error {
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       time.Minute, // a document of 16 MiB over a slow line
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug), // what clients do wrong
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- l.serve(server, secure) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	l.quiet()
-	if err := server.Shutdown(grace); err != nil {
-		return errors.Join(server.Close(), fmt.Errorf("some answers were not sent completely: %w", err))
-	}
-	return nil
-}
 
 // secretFile reads a file that nobody but its owner may read or change.
 func secretFile(name string, key bool) ([]byte, error) {

@@ -159,8 +159,8 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	return f, ctx.Err()
 }
 
-// spared has the garbage of a collection, some megabytes in milliseconds, collected only where it grows: that took a fifth
-// of the time of 'hostlab check'. The result ends it.
+// spared has the garbage of a collection, some megabytes in milliseconds, collected only where it grows: that took a
+// fifth of the time of 'hostlab check'. The result ends it.
 func spared() func() {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(64<<20)
 	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -132,58 +131,6 @@ func assignments(args []string) (list []setting.Assignment, err error) {
 	return list, nil
 }
 
-// inForce says in a line what is still changed on a machine, or what is wrong with its journal; "" for nothing.
-func inForce(v *setting.View) string {
-	if p := v.Trouble(); p != nil {
-		return screen.Clean(p.Found()) + "; 'hostlab verify' says what is as it was set"
-	}
-	entries := v.Entries()
-	if len(entries) == 0 {
-		return ""
-	}
-	list, at := changed(entries), entries[0].At.Local().Format("2006-01-02 15:04")
-	if len(list) == 0 {
-		if n := settings.Tally(v.Verify())[setting.Unchanged]; n > 0 {
-			return fmt.Sprintf("what was set on %s is kept over the reboot since, on %s; 'hostlab revert --persisted' puts back",
-				at,
-				screen.Count(n, "object"))
-		}
-		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal",
-			at)
-	}
-	what := "hostlab set"
-	if e := entries[0]; e.Owner != setting.OwnerSet {
-		what = "an experiment's change"
-	}
-	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, at,
-		screen.Count(len(list), "object"))
-}
-
-// changed is one entry for each object that is still changed: of those that were set, or where
-// only these are left, of those that a setting has changed beside it.
-func changed(entries []setting.Entry) []setting.Entry {
-	var set, sides []setting.Entry
-	add := func(list []setting.Entry, e setting.Entry) []setting.Entry {
-		if slices.ContainsFunc(list, func(old setting.Entry) bool { return old.Object.Path == e.Object.Path }) {
-			return list // of another owner
-		}
-		return append(list, e)
-	}
-	for _, e := range entries {
-		switch {
-		case e.Forgotten:
-		case e.Side != "":
-			sides = add(sides, e)
-		default:
-			set = add(set, e)
-		}
-	}
-	if len(set) == 0 {
-		return sides
-	}
-	return set
-}
-
 // remind writes that line, for commands that measure or judge the host as it is now. It
 // says nothing where it may not read.
 func remind(w io.Writer) {
@@ -197,7 +144,7 @@ func remind(w io.Writer) {
 }
 
 func warn(w io.Writer, v *setting.View) {
-	if line := inForce(v); line != "" {
+	if line := settings.InForce(v); line != "" {
 		fmt.Fprintln(w, "hostlab: "+line)
 	}
 }

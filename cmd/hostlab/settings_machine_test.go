@@ -35,7 +35,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	own, machine := filepath.Join(root, "own"), filepath.Join(root, "machine")
 	verify := func() []setting.Outcome {
 		t.Helper()
-		list, _, err := verified(sys, own, machine)
+		list, _, err := settings.Verify(sys, own, machine)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	}
 	// A journal of one's own that is damaged is not passed over.
 	testkit.OK(t, os.WriteFile(filepath.Join(own, "settings.journal"), []byte("x\ny\n"), 0o600))
-	if list, _, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) ||
+	if list, _, err := settings.Verify(sys, own, machine); !errors.As(err, new(*setting.Problem)) ||
 		errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -271,7 +271,7 @@ func TestMovedBeside(t *testing.T) {
 	if text := out.String(); strings.Count(text, line) != 1 || !strings.Contains(text, "1 object set.") {
 		t.Errorf("set: %s", text)
 	}
-	list, _, err := verified(sys, dir, dir)
+	list, _, err := settings.Verify(sys, dir, dir)
 	if err != nil || len(list) != 2 || list[1].Result != setting.Moved {
 		t.Fatalf("verify: %+v, %v", list, err)
 	}

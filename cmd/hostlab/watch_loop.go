@@ -95,7 +95,7 @@ func (o *watchOptions) open(ctx context.Context, tree host.Tree, note io.Writer)
 		fmt.Fprintf(note, "hostlab: recording to %s; %s\n", screen.Clean(o.record), sizes(cpus, o.interval))
 	}
 	if o.listen != "" {
-		if url, err = serve(ctx, note, o.listen, w); err != nil {
+		if url, err = scraped(ctx, note, o.listen, w); err != nil {
 			return w, "", err
 		}
 		w.Serving = true

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/fleet"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/report"
 	"hostlab/internal/ring"
@@ -35,12 +34,7 @@ func (o *ringOptions) flags(cmd *cobra.Command) {
 
 // span reads a time of days or hours.
 func span(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int
-		n, err = strconv.Atoi(days)
-		d = time.Duration(n) * day
-	}
+	d, err := fleet.Days(text)
 	if err != nil || d < time.Hour || d > ring.Longest {
 		return 0, usagef("--ring %s: expected 1h to 60d", text)
 	}
@@ -90,7 +84,7 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 	var metrics *report.Metrics
 	if listen != "" {
 		metrics = report.NewMetrics(versionText())
-		if _, err := serve(ctx, note, listen, metrics); err != nil {
+		if _, err := scraped(ctx, note, listen, metrics); err != nil {
 			return err
 		}
 	}

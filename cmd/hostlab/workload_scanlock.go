@@ -209,7 +209,8 @@ func (o *scanlockRun) run(ctx context.Context) error {
 	return cmp.Or(lost, err)
 }
 
-// shared measures whether a scanner shares a core with a thread that takes the lock, and names the processor; "": there is no pair.
+// shared measures whether a scanner shares a core with a thread that takes the lock, and names the processor; "":
+// there is no pair.
 func (o *scanlockRun) shared(ctx context.Context, facts *host.Facts, plan scanlock.Plan) (string, error) {
 	of := map[scanlock.Role][]int{}
 	for _, th := range plan.Cell.Threads {

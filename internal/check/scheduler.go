@@ -68,7 +68,8 @@ var scheduler = []Check{
 	},
 }
 
-// lookTorn finds servers that write pages twice, or whole into the log, on devices that write them wholly or not at all.
+// lookTorn finds servers that write pages twice, or whole into the log, on devices that write them wholly or not at
+// all.
 func lookTorn(f *host.Facts, _ Role) (v view) {
 	for _, d := range of(engines("postgresql", "mariadb", "mysql"), servers(f)) {
 		setting, page := "innodb_doublewrite", int64(16<<10)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,10 +125,7 @@ func (d *folder) addFile(name string, data []byte) error {
 func addLink(root *os.Root, name, target string) error {
 	up := strings.Count(name, "/")
 	if path.IsAbs(target) {
-		target = strings.Repeat("../", up) + strings.TrimLeft(path.Clean(target), "/")
-		if target == "" {
-			target = "."
-		}
+		target = cmp.Or(strings.Repeat("../", up)+strings.TrimLeft(path.Clean(target), "/"), ".")
 	}
 	if target == "" || len(target) > 4096 {
 		return errors.New("expected a target after ->")

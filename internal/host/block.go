@@ -26,10 +26,10 @@ func (b block) where(name string) string {
 	return link
 }
 
-// diskOf returns the disk that a partition is on; "" for whole devices. The kernel gives each partition a file of this name
-// (block/partitions/core.c, Linux 6.12). The directory above proves nothing: above an NVMe namespace it is the controller or the
-// subsystem, and above an eMMC's boot area the disk that it is no part of. Where a recording lacks the file, a partition is
-// known by its lack of a queue.
+// diskOf returns the disk that a partition is on; "" for whole devices. The kernel gives each partition a file of this
+// name (block/partitions/core.c, Linux 6.12). The directory above proves nothing: above an NVMe namespace it is the
+// controller or the subsystem, and above an eMMC's boot area the disk that it is no part of. Where a recording lacks
+// the file, a partition is known by its lack of a queue.
 func (b block) diskOf(name string) string {
 	parent := path.Base(path.Dir(b.where(name)))
 	dir := b.dir(name)
@@ -68,7 +68,8 @@ func (b block) device(name string) BlockDevice {
 	return d
 }
 
-// queues counts the hardware queues of a device, each a directory below mq. A recording has the names that were asked for.
+// queues counts the hardware queues of a device, each a directory below mq. A recording has the names that were asked
+// for.
 func (b block) queues(name string) Fact[int64] {
 	dir := b.dir(name) + "/mq"
 	names, err := b.t.Dir(dir)

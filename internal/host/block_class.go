@@ -23,8 +23,8 @@ func stackClass(classes []string) string {
 	return ""
 }
 
-// class tells the class of one disk; "" for stacked devices (dm, md, loop) and for what sysfs does not tell. why says then
-// what would.
+// class tells the class of one disk; "" for stacked devices (dm, md, loop) and for what sysfs does not tell. why says
+// then what would.
 func (b block) class(name string) (class, why string) {
 	kind, class, _ := kindOf(name)
 	switch why = "/sys does not tell what " + name + " is"; {
@@ -47,8 +47,8 @@ func (b block) class(name string) (class, why string) {
 	return class, why
 }
 
-// tells says of kinds of disks that are no hardware of this machine who knows what is behind them. Their rotational flag is
-// what their driver chose.
+// tells says of kinds of disks that are no hardware of this machine who knows what is behind them. Their rotational
+// flag is what their driver chose.
 var tells = map[string]string{
 	"zvol":  "ZFS makes %s and does not show its disks in /sys; zpool status lists them",
 	"nbd":   "a program serves %s, on this host or on another; its arguments tell (pgrep -af nbd)",
@@ -68,8 +68,8 @@ func (b block) onBus(name string) bool {
 		slices.ContainsFunc(buses, func(bus string) bool { return strings.HasPrefix(path, bus) })
 }
 
-// drbdClass tells whether a write to a replicated disk waits for the network, as version 8 says in /proc/drbd: "0: cs:Connected
-// ro:Primary/Secondary ds:UpToDate/UpToDate C r-----". Protocols C and B do, A does not.
+// drbdClass tells whether a write to a replicated disk waits for the network, as version 8 says in /proc/drbd: "0:
+// cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----". Protocols C and B do, A does not.
 func (b block) drbdClass(name string) (class, why string) {
 	for line := range strings.Lines(b.t.Text("/proc/drbd").Or("")) {
 		if w := strings.Fields(line); len(w) > 4 && w[0] == strings.TrimPrefix(name, "drbd")+":" {
@@ -94,8 +94,8 @@ var volumes = []string{
 	"Parallels", "virtio", "Alibaba Cloud Elastic Block",
 }
 
-// flashDrives are how models of NVMe drives begin, and those of local flash that clouds pass through. In a guest a drive of
-// another name may be a volume of a cloud that hostlab does not know.
+// flashDrives are how models of NVMe drives begin, and those of local flash that clouds pass through. In a guest a
+// drive of another name may be a volume of a cloud that hostlab does not know.
 var flashDrives = []string{
 	"Amazon EC2 NVMe Instance Storage", "nvme_card", "Microsoft NVMe Direct Disk", "SAMSUNG", "MZ", "INTEL", "SSDP", "SOLIDIGM", "KIOXIA",
 	"TOSHIBA", "KCD", "KXG", "WDC", "WD", "WUS", "HGST", "SanDisk", "Micron", "MTFD", "CT", "SK hynix", "SKHynix", "HFS", "Seagate", "KINGSTON",

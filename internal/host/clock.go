@@ -8,7 +8,8 @@ import (
 // clockFile is where a recording keeps the status word that adjtimex(2) gives, since no file of the kernel has it.
 const clockFile = "/.hostlab/adjtimex"
 
-// unsynchronised is STA_UNSYNC of adjtimex(2): no program keeps the clock with a time server, as far as the kernel knows.
+// unsynchronised is STA_UNSYNC of adjtimex(2): no program keeps the clock with a time server, as far as the kernel
+// knows.
 const unsynchronised = 0x40
 
 // readClockSync tells whether the clock is synchronised.

@@ -145,8 +145,8 @@ func (f *Facts) UntoldLimits() string {
 	return "no guest of " + cloud + " sees limits of its disks and network; they are in " + at
 }
 
-// Burstable reports a type of instance whose CPUs are its own for as long as it has credits: T3 to T4g of Amazon EC2. T1 and
-// T2 are guests of Xen, whose product does not name the type. Of other clouds no guest sees its type.
+// Burstable reports a type of instance whose CPUs are its own for as long as it has credits: T3 to T4g of Amazon EC2.
+// T1 and T2 are guests of Xen, whose product does not name the type. Of other clouds no guest sees its type.
 func (f *Facts) Burstable() bool {
 	product := f.Identity.Product.Or("")
 	_, kind, _ := strings.Cut(product, "Amazon EC2 ")

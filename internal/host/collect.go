@@ -59,8 +59,8 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
-// Read reads facts that 'hostlab facts --format json' wrote, of any system. PowerShell begins its files with a mark, and before
-// version 6 its ">" makes UTF-16 of them.
+// Read reads facts that 'hostlab facts --format json' wrote, of any system. PowerShell begins its files with a mark,
+// and before version 6 its ">" makes UTF-16 of them.
 func Read(b []byte) (*Facts, error) {
 	f := &Facts{}
 	if rest, wide := bytes.CutPrefix(b, []byte("\xff\xfe")); wide {
@@ -108,7 +108,8 @@ func logsOf(servers []Database) (asked []PathQuery) {
 	return asked
 }
 
-// readMoreLogs tells where the other logs of servers lie: of each server, one on each file system that none of known is on.
+// readMoreLogs tells where the other logs of servers lie: of each server, one on each file system that none of known
+// is on.
 func readMoreLogs(t Tree, servers []Database, known []Storage) (list []Storage) {
 	for _, d := range servers {
 		for _, l := range d.MoreLogs {

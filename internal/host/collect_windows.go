@@ -178,8 +178,8 @@ func processorInformation() ([]byte, error) {
 	return nil, errors.New("the processors keep changing")
 }
 
-// powerInformation asks for the records of each processor group. The call tells of the caller's group alone, so that a thread
-// of its own goes from group to group.
+// powerInformation asks for the records of each processor group. The call tells of the caller's group alone, so that a
+// thread of its own goes from group to group.
 func powerInformation(online []int) map[int]groupPower {
 	cpus := map[int]uintptr{} // mask, by group
 	for _, cpu := range online {

@@ -31,7 +31,8 @@ func readCPUInfo(t Tree) cpuinfo {
 	return parseCPUInfo(b)
 }
 
-// parseCPUInfo reads up to the end of the block of the first processor. LoongArch and others describe the system before it.
+// parseCPUInfo reads up to the end of the block of the first processor. LoongArch and others describe the system
+// before it.
 func parseCPUInfo(b []byte) cpuinfo {
 	c := cpuinfo{fields: map[string]string{}}
 	processor := false
@@ -121,8 +122,8 @@ var (
 
 func (c cpuinfo) model() Fact[string] {
 	impl, part := c.fields["CPU implementer"], c.fields["CPU part"]
-	// LoongArch, RISC-V and Power have words of their own; of Power's, "POWER9 (architected), altivec supported", the first
-	// is the processor's.
+	// LoongArch, RISC-V and Power have words of their own; of Power's, "POWER9 (architected), altivec supported", the
+	// first is the processor's.
 	name := c.text("model name", "Processor", "cpu model", "Model Name", "uarch", "cpu")
 	if c.fields["cpu"] != "" && name.Value == c.fields["cpu"] {
 		name.Value = strings.TrimSpace(name.Value[:strings.IndexAny(name.Value+"(", "(,")])

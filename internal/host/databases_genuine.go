@@ -49,10 +49,10 @@ func (p process) program() (bool, error) {
 	return slices.Contains(p.programs, strings.TrimSuffix(path.Base(link), " (deleted)")), err
 }
 
-// posing reports a process that has only the name of a server: neither is its program one that root or the server's maker has
-// installed, nor has any of its directories a server's files. Such a process is no server, and what is advised for one, such as
-// that it is never killed, must not be for any program that a user starts. What cannot be seen is no reason to leave a
-// server out.
+// posing reports a process that has only the name of a server: neither is its program one that root or the server's
+// maker has installed, nor has any of its directories a server's files. Such a process is no server, and what is
+// advised for one, such as that it is never killed, must not be for any program that a user starts. What cannot be
+// seen is no reason to leave a server out.
 func (p process) posing(db Database) bool {
 	own, err := p.program()
 	if !p.t.Live() || len(p.programs) == 0 || err != nil {

@@ -110,8 +110,8 @@ func (c conf) dirOf(p process, option, from string, otherwise Fact[string]) Fact
 	return p.dir(name, named.Source)
 }
 
-// moreLogs are the directories of logs beside the first one for which commits wait: members of logs on several disks, those of
-// several databases, and the binary log.
+// moreLogs are the directories of logs beside the first one for which commits wait: members of logs on several disks,
+// those of several databases, and the binary log.
 func (p process) moreLogs(db Database) (list []ServerLog) {
 	list = []ServerLog{}
 	if p.log != nil {

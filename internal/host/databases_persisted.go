@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// persisted reads mysqld-auto.cnf, in which SET PERSIST of MySQL 8.0 keeps settings. The server takes them over those of option
-// files and of its arguments (MySQL's WL#8688, R4), except where either says that it shall not.
+// persisted reads mysqld-auto.cnf, in which SET PERSIST of MySQL 8.0 keeps settings. The server takes them over those
+// of option files and of its arguments (MySQL's WL#8688, R4), except where either says that it shall not.
 func (p process) persisted(db Database, c conf) (values map[string]string, file string, err error) {
 	load, ok := mySwitch(c.value("persisted_globals_load").Or("on"))
 	older := strings.HasPrefix(db.Version.Or(""), "5.") || strings.HasPrefix(db.Version.Or(""), "10.") // MariaDB's mysqld
@@ -29,8 +29,8 @@ func (p process) persisted(db Database, c conf) (values map[string]string, file 
 	return values, file, err
 }
 
-// parsePersisted finds the settings that are read, at whatever depth: until 8.0.29 they stood below mysql_server, and now below
-// names such as mysql_static_variables.
+// parsePersisted finds the settings that are read, at whatever depth: until 8.0.29 they stood below mysql_server, and
+// now below names such as mysql_static_variables.
 func parsePersisted(b []byte) (map[string]string, error) {
 	values := map[string]string{}
 	var walk func(node map[string]any)

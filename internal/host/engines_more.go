@@ -132,15 +132,16 @@ func readASE(p process) (Database, bool) {
 		LogDir: absentFact[string]("sp_helpdevice", "only the server knows the devices of its logs")}, true
 }
 
-// luceneMains are the classes with which nodes start, by kind. A launcher of Elasticsearch, another process, has one of its own.
+// luceneMains are the classes with which nodes start, by kind. A launcher of Elasticsearch, another process, has one
+// of its own.
 var luceneMains = map[string]string{
 	"org.elasticsearch.bootstrap.Elasticsearch":                          "elasticsearch",
 	"org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch": "elasticsearch",
 	"org.opensearch.bootstrap.OpenSearch":                                "opensearch",
 }
 
-// readLucene knows a node of Elasticsearch or OpenSearch among the programs in Java by its class. Each shard keeps its log beside
-// its data, below the directory that the node locks.
+// readLucene knows a node of Elasticsearch or OpenSearch among the programs in Java by its class. Each shard keeps its
+// log beside its data, below the directory that the node locks.
 func readLucene(p process) (db Database, ok bool) {
 	for _, arg := range p.args[1:] {
 		if kind := luceneMains[arg]; kind != "" {

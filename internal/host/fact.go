@@ -7,6 +7,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,15 +154,12 @@ func (f Fact[T]) MarshalJSON() ([]byte, error) {
 		Source string `json:"source"`
 		State  State  `json:"state"`
 		Reason string `json:"reason,omitempty"`
-	}{nil, f.Unit, f.Source, f.State, f.Reason}
+	}{nil, f.Unit, f.Source, cmp.Or(f.State, StateAbsent), f.Reason}
 	if f.State == StateOK {
 		out.Value = f.Value
 		if rv := reflect.ValueOf(f.Value); rv.Kind() == reflect.Slice && rv.IsNil() {
 			out.Value = []int{} // an empty list that was read is not an unknown one
 		}
-	}
-	if out.State == "" {
-		out.State = StateAbsent
 	}
 	return json.Marshal(out)
 }
@@ -197,11 +195,7 @@ type AnyFact interface {
 
 // Any implements AnyFact.
 func (f Fact[T]) Any() (any, string, string, State, string) {
-	st := f.State
-	if st == "" {
-		st = StateAbsent
-	}
-	return f.Value, f.Unit, f.Source, st, f.Reason
+	return f.Value, f.Unit, f.Source, cmp.Or(f.State, StateAbsent), f.Reason
 }
 
 // SetUp has each path of the facts' JSON, as memory.swappiness, and whether it says how a machine is set up: see Facts.

@@ -362,7 +362,8 @@ type BlockDevice struct {
 	Class     string        `json:"class"`  // NVMe, ssd, disk, virtual, pmem-block or empty
 }
 
-// Accelerator is a device with work queues for programs: a Data Streaming or an In-Memory Analytics Accelerator of Intel.
+// Accelerator is a device with work queues for programs: a Data Streaming or an In-Memory Analytics Accelerator of
+// Intel.
 type Accelerator struct {
 	Name   string      `json:"name" setup:"no"`
 	Queues Fact[int64] `json:"queues"` // work queues that are enabled

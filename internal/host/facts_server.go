@@ -15,8 +15,8 @@ type Limits struct {
 	MemoryMax    Fact[int64] `json:"memory_max"`    // B, tightest of the groups; absent: no limit
 	MemoryHigh   Fact[int64] `json:"memory_high"`   // B, from where on the kernel slows the group and reclaims
 	MemoryEvents Fact[int64] `json:"memory_events"` // how often one of both was reached
-	// Processes of the group that the kernel has killed for want of memory, since the group was made, and the share of the last
-	// five minutes in which all of its tasks waited for memory (PSI).
+	// Processes of the group that the kernel has killed for want of memory, since the group was made, and the share of
+	// the last five minutes in which all of its tasks waited for memory (PSI).
 	MemoryKills   Fact[int64]   `json:"memory_kills"`
 	MemoryStalled Fact[float64] `json:"memory_stalled"`
 	OpenFiles     Fact[int64]   `json:"open_files"`   // soft limit

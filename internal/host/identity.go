@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -57,10 +58,7 @@ func readOS(t Tree) Fact[string] {
 	for _, p := range []string{"/etc/os-release", "/usr/lib/os-release"} {
 		facts = append(facts, Convert(t.Text(p), "", func(s string) (string, error) {
 			vars := parseOSRelease(s)
-			name := vars["PRETTY_NAME"]
-			if name == "" {
-				name = strings.TrimSpace(vars["NAME"] + " " + vars["VERSION"])
-			}
+			name := cmp.Or(vars["PRETTY_NAME"], strings.TrimSpace(vars["NAME"]+" "+vars["VERSION"]))
 			if name == "" {
 				return "", errors.New("neither PRETTY_NAME nor NAME is set")
 			}

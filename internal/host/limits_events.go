@@ -42,8 +42,8 @@ func (v cgroupView) memoryEvents(t Tree) Fact[int64] {
 	return sum
 }
 
-// memoryKills counts the processes of the group that were killed since memory ran out, whosever limit it was: each counts in
-// the group that it was in, and in those above. Version 1 has the line since Linux 4.13.
+// memoryKills counts the processes of the group that were killed since memory ran out, whosever limit it was: each
+// counts in the group that it was in, and in those above. Version 1 has the line since Linux 4.13.
 func (v cgroupView) memoryKills(t Tree) Fact[int64] {
 	switch {
 	case v.err != nil:

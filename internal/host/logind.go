@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -29,12 +30,7 @@ func readRemoveIPC(t Tree) Fact[string] {
 			}
 		}
 	}
-	names := make([]string, 0, len(dropIns))
-	for n := range dropIns {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(dropIns)) {
 		if f := loginValue(t, dropIns[n], key); f.State != StateAbsent {
 			main = f
 		}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -158,10 +159,7 @@ func (m mountTable) find(path string) *mount {
 		return m.longest(path)
 	}
 	for end := 0; ; {
-		prefix := path[:end]
-		if prefix == "" {
-			prefix = "/"
-		}
+		prefix := cmp.Or(path[:end], "/")
 		for hops := 0; hops < len(m.mounts); hops++ { // mounts stacked on one point
 			next := m.child(cur, prefix)
 			if next == nil {

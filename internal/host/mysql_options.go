@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -23,8 +24,8 @@ var mysqlOptions = []mysqlOption{
 	{"debug_no_sync", true}, {"persisted_globals_load", true},
 }
 
-// otherOptions are the options of the servers whose names are nearest to those (mariadbd --verbose --help of 11.8, mysqld of 8.4):
-// a beginning that one of them has too is not of one option.
+// otherOptions are the options of the servers whose names are nearest to those (mariadbd --verbose --help of 11.8,
+// mysqld of 8.4): a beginning that one of them has too is not of one option.
 var otherOptions = []string{"innodb", "log", "date_format", "debug", "debug_no_thread_alarm", "innodb_log_file_size", "innodb_log_file_mmap",
 	"innodb_log_file_write_through", "innodb_log_files_in_group", "innodb_log_buffer_size", "innodb_flush_neighbors", "innodb_flush_sync",
 	"innodb_flush_log_at_timeout", "innodb_use_atomic_writes", "innodb_use_fdatasync", "innodb_buffer_pool_size_auto_min",
@@ -58,8 +59,8 @@ func optionIn(word string) (found mysqlOption, ok bool) {
 	return found, matches == 1 && found.name != ""
 }
 
-// parseOption reads an option without the dashes before it: "loose-innodb-flush-method=fsync". next says that its value is the
-// next argument.
+// parseOption reads an option without the dashes before it: "loose-innodb-flush-method=fsync". next says that its
+// value is the next argument.
 func parseOption(text string) (name, value string, next, ok bool) {
 	word, value, given := strings.Cut(text, "=")
 	word = strings.ReplaceAll(strings.TrimSpace(word), "-", "_")
@@ -252,9 +253,7 @@ var (
 func (p process) reads(group string, version Fact[string]) (bool, error) {
 	suffix, environ := p.option("defaults_group_suffix"), p.environment()
 	hidden := suffix == "" && environ.State == StateDenied
-	if suffix == "" {
-		suffix = p.environ("MYSQL_GROUP_SUFFIX")
-	}
+	suffix = cmp.Or(suffix, p.environ("MYSQL_GROUP_SUFFIX"))
 	names := []string{group}
 	if plain, suffixed := strings.CutSuffix(group, strings.ToLower(suffix)); suffixed && suffix != "" {
 		names = append(names, plain)
@@ -286,8 +285,9 @@ func (p process) reads(group string, version Fact[string]) (bool, error) {
 	return false, nil
 }
 
-// mysqlConf is what the option files of MySQL and MariaDB say, each later one over the earlier, and then the arguments. It tells
-// of a file that may not be read, so that no default is taken for what that file may say otherwise.
+// mysqlConf is what the option files of MySQL and MariaDB say, each later one over the earlier, and then the
+// arguments. It tells of a file that may not be read, so that no default is taken for what that file may say
+// otherwise.
 func (p process) mysqlConf(version Fact[string]) conf {
 	c := newConf()
 	for _, l := range p.mysqlFiles(&c) {
@@ -322,8 +322,8 @@ func (p process) mysqlConf(version Fact[string]) conf {
 	return c
 }
 
-// binaryLog is where a server keeps the changes that it has committed for replicas and backups, if a commit waits until they are
-// flushed. It is absent where none is kept, or none is waited for.
+// binaryLog is where a server keeps the changes that it has committed for replicas and backups, if a commit waits
+// until they are flushed. It is absent where none is kept, or none is waited for.
 func (p process) binaryLog(c conf, kind string, version, data Fact[string]) Fact[string] {
 	const names, flushes = "log_bin", "sync_binlog"
 	name, flushed := c.value(names), c.value(flushes)
@@ -352,7 +352,8 @@ func (p process) binaryLog(c conf, kind string, version, data Fact[string]) Fact
 	return p.follow(p.dir(dir, name.Source+" "+names))
 }
 
-// mysqlKept leaves of an option file sections, inclusions and the options that are read. Other lines may hold passwords.
+// mysqlKept leaves of an option file sections, inclusions and the options that are read. Other lines may hold
+// passwords.
 func mysqlKept(data []byte) []byte {
 	var kept []string
 	for line := range strings.Lines(string(data)) {

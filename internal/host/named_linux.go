@@ -9,7 +9,8 @@ import (
 )
 
 // named follows a path that a process, or a file of its account, names: as that process sees it, and to nothing of the
-// kernel's, also by links and "..". What is opened there is looked at once more. /dev/shm is for files (shm_overview(7)).
+// kernel's, also by links and "..". What is opened there is looked at once more. /dev/shm is for files
+// (shm_overview(7)).
 func (t Tree) named(p string) (string, error) {
 	v, in := viewOf(t.quiet(), p)
 	real, err := v.resolve(in)
@@ -22,8 +23,8 @@ func (t Tree) named(p string) (string, error) {
 	return path.Clean(v.root + real), nil
 }
 
-// kernelFiles are file systems whose files are no data: to read one may act, or wait (linux/magic.h). They may be mounted
-// anywhere, as in a container.
+// kernelFiles are file systems whose files are no data: to read one may act, or wait (linux/magic.h). They may be
+// mounted anywhere, as in a container.
 var kernelFiles = []int64{
 	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,
 	unix.SELINUX_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.BPF_FS_MAGIC, unix.EFIVARFS_MAGIC,

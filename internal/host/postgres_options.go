@@ -47,8 +47,8 @@ func postgresArgs(args []string) (settings [][2]string, dir string) {
 	return settings, dir
 }
 
-// postgresConf reads postgresql.conf with what it includes where it does so, then what ALTER SYSTEM has written, and then the
-// arguments.
+// postgresConf reads postgresql.conf with what it includes where it does so, then what ALTER SYSTEM has written, and
+// then the arguments.
 func (p process) postgresConf(data Fact[string]) conf {
 	c := newConf()
 	args, dir := postgresArgs(p.args[1:])
@@ -126,7 +126,8 @@ func (p process) postgresFile(c *conf, file string, must bool, left *int, depth 
 	}
 }
 
-// postgresLine splits a line such as "fsync = on  # comment", whose equals sign may be missing. Within quotes ” and \' are one.
+// postgresLine splits a line such as "fsync = on  # comment", whose equals sign may be missing. Within quotes ” and \'
+// are one.
 func postgresLine(line string) (name, value string) {
 	m := postgresRE.FindStringSubmatch(line)
 	switch {

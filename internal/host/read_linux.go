@@ -122,7 +122,8 @@ func ofKernel(name string) bool {
 }
 
 // openPlain opens a directory or a regular file. A server's account may name any path as its configuration, and to
-// open a device does something to it, as to a watchdog; so it is looked at before. What others name is not the kernel's.
+// open a device does something to it, as to a watchdog; so it is looked at before. What others name is not the
+// kernel's.
 func openPlain(path string, flags int, others bool) (int, error) {
 	if others { // its links have been followed
 		flags |= unix.O_NOFOLLOW

@@ -20,8 +20,8 @@ func knownTag(tag []byte) []byte {
 	return nil
 }
 
-// serverEnviron leaves of a server's environment that, where databases keep their data and options, and what is loaded before
-// their own code.
+// serverEnviron leaves of a server's environment that, where databases keep their data and options, and what is loaded
+// before their own code.
 var serverEnviron = ofEnviron("container", "PGDATA", "SAPSYSTEMNAME", "MYSQL_GROUP_SUFFIX", "MYSQL_HOME", "MARIADB_HOME", "HOME",
 	"LD_PRELOAD")
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// mostWalked bounds the memory of a process whose nodes are read: the kernel looks at each page of it for the answer, at
-// some 30 ns a page, and holds the process's mappings meanwhile. A huge page is one.
+// mostWalked bounds the memory of a process whose nodes are read: the kernel looks at each page of it for the answer,
+// at some 30 ns a page, and holds the process's mappings meanwhile. A huge page is one.
 const mostWalked = 16 << 20 // pages
 
 // nodes reads how much memory of a server lies on each memory node. PostgreSQL's cache shows in the sessions that have
@@ -58,7 +58,8 @@ func (p process) nodes() Fact[[]int64] {
 	return Known(list, "B", file)
 }
 
-// countNodes adds up the pages of numa_maps (proc(5)), "7f00 default file=/x N0=12 N1=3 kernelpagesize_kB=4", by node, in B.
+// countNodes adds up the pages of numa_maps (proc(5)), "7f00 default file=/x N0=12 N1=3 kernelpagesize_kB=4", by node,
+// in B.
 func countNodes(r io.Reader, ids []int) ([]int64, error) {
 	place := map[string]int{}
 	for i, id := range ids {

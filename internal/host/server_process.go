@@ -25,8 +25,8 @@ func (p process) readProcess(db *Database) {
 	db.OwnNetwork, db.OwnIPC = p.ownSpace("net"), p.ownSpace("ipc")
 }
 
-// ownSpace tells whether a namespace of the process is another than ours; absent where nobody may see it, and nothing speaks for
-// a container.
+// ownSpace tells whether a namespace of the process is another than ours; absent where nobody may see it, and nothing
+// speaks for a container.
 func (p process) ownSpace(name string) Fact[bool] {
 	file := p.file("ns/" + name)
 	its, err := readLink(p.t, file)

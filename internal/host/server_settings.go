@@ -27,9 +27,9 @@ func (d *Database) Setting(name string) Fact[string] {
 	return Fact[string]{}
 }
 
-// Answered takes over what the server itself says of its settings, by name; source is where it said it. An empty value is that of
-// no setting. What stands in its arguments stays, since that is where it has to be changed, and so does what MySQL has persisted
-// and says, too.
+// Answered takes over what the server itself says of its settings, by name; source is where it said it. An empty value
+// is that of no setting. What stands in its arguments stays, since that is where it has to be changed, and so does
+// what MySQL has persisted and says, too.
 func (d *Database) Answered(source string, values map[string]string) {
 	for i := range d.Settings {
 		s := &d.Settings[i]

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// platformSetting is a setting of a server that meets the platform, and how the server reads its value: as a word of its own
-// list. nil: any text. A value that the server would not take is not known.
+// platformSetting is a setting of a server that meets the platform, and how the server reads its value: as a word of
+// its own list. nil: any text. A value that the server would not take is not known.
 type platformSetting struct {
 	name  string
 	takes func(string) (word string, ok bool)
 }
 
-// platformSettings are those of each kind of server: how commits reach the device, huge pages, the size of the cache, and
-// MongoDB's connections, which take mappings.
+// platformSettings are those of each kind of server: how commits reach the device, huge pages, the size of the cache,
+// and MongoDB's connections, which take mappings.
 var platformSettings = map[string][]platformSetting{
 	"postgresql": {{"fsync", pgSwitch}, {"synchronous_commit", pgWord("local", "remote_write", "remote_apply", "on", "off")},
 		{"full_page_writes", pgSwitch}, {"wal_sync_method", pgWord("fsync", "fdatasync", "open_sync", "open_datasync", "fsync_writethrough")},
@@ -83,16 +83,16 @@ func beginning(list []string, s string) (word string, ok bool) {
 	return word, ok
 }
 
-// pgSwitch is a boolean of PostgreSQL: the beginning of true, false, yes, no, on or off, if only one begins so; or 1 or 0
-// (parse_bool_with_len in utils/adt/bool.c, PostgreSQL 17).
+// pgSwitch is a boolean of PostgreSQL: the beginning of true, false, yes, no, on or off, if only one begins so; or 1
+// or 0 (parse_bool_with_len in utils/adt/bool.c, PostgreSQL 17).
 func pgSwitch(s string) (string, bool) {
 	on := map[string]string{"true": "on", "yes": "on", "on": "on", "1": "on", "false": "off", "no": "off", "off": "off", "0": "off"}
 	word, ok := beginning([]string{"true", "false", "yes", "no", "on", "off", "1", "0"}, s)
 	return on[word], ok
 }
 
-// pgWord is an enum of PostgreSQL: one of its words, in any case (config_enum_lookup_by_name in utils/misc/guc.c). Those
-// that have on and off take the other whole words of a switch, too.
+// pgWord is an enum of PostgreSQL: one of its words, in any case (config_enum_lookup_by_name in utils/misc/guc.c).
+// Those that have on and off take the other whole words of a switch, too.
 func pgWord(list ...string) func(string) (string, bool) {
 	return func(s string) (string, bool) {
 		if word, ok := oneWord(list...)(s); ok {

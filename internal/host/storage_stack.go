@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -263,9 +264,5 @@ func (s *stack) class(source string) Fact[string] {
 	if c := stackClass(s.classes); c != "" {
 		return Known(c, "", source)
 	}
-	why := s.unknown
-	if why == "" {
-		why = "the devices are not to be seen"
-	}
-	return Unknown[string](source, errors.New(why))
+	return Unknown[string](source, errors.New(cmp.Or(s.unknown, "the devices are not to be seen")))
 }

@@ -23,8 +23,8 @@ type Tree struct {
 	Root  string
 	at    *session // nil: each call opens the root for itself
 	notes *notes   // of what is read; nil: it is not recorded
-	// process is "/proc/PID/" where what is read is named by that process or its files; but for those of the kernel, that is
-	// opened as what another user names. "": hostlab names what is read.
+	// process is "/proc/PID/" where what is read is named by that process or its files; but for those of the kernel, that
+	// is opened as what another user names. "": hostlab names what is read.
 	process string
 	keep    func([]byte) []byte // what of the contents is recorded; nil: all
 }
@@ -33,8 +33,8 @@ type Tree struct {
 // for each CPU, so 1 MiB would not do for 512 of them.
 const maxFile = 16 << 20
 
-// errNamed is a path that others name, below what the kernel makes up. To open it may act: a watchdog begins to count, and
-// /proc/kmsg gives its lines away.
+// errNamed is a path that others name, below what the kernel makes up. To open it may act: a watchdog begins to count,
+// and /proc/kmsg gives its lines away.
 var errNamed = errors.New("it lies below /dev, /proc or /sys, where hostlab opens nothing that others name; name a regular file")
 
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxFile>>20)

@@ -153,8 +153,8 @@ func readHypervisor(t Tree) Fact[string] {
 	return makerOrGuest(t)
 }
 
-// makers begin the names of those whose machines are no guests. Of any other name DMI does not tell whether it is a maker's or
-// a hypervisor's.
+// makers begin the names of those whose machines are no guests. Of any other name DMI does not tell whether it is a
+// maker's or a hypervisor's.
 var makers = []string{"Dell", "HP", "Hewlett", "Lenovo", "Supermicro", "GIGABYTE", "Giga Computing", "FUJITSU", "Fujitsu", "HUAWEI", "Huawei",
 	"Inspur", "IEIT", "H3C", "New H3C", "xFusion", "Sugon", "ASRock", "ASUS", "Ampere", "Cavium", "Marvell", "Foxconn", "Quanta", "Wiwynn",
 	"Cisco", "IBM", "Intel", "NVIDIA", "Apple", "LENOVO", "Loongson", "SiFive", "Raspberry Pi"}
@@ -179,8 +179,8 @@ const sysinfoPath = "/proc/sysinfo"
 // sysinfoLines leaves of a mainframe's description what is read. Others hold serial numbers and names of guests.
 var sysinfoLines = matching(lazyre.New(`(?m)^(Type|LPAR Number|VM\d\d Control Program):.*$`))
 
-// mainframe reads the hypervisors of an IBM Z as it lists them: VM00 is the one right below, VM01 the one below that, and so on
-// down to the firmware's partitions.
+// mainframe reads the hypervisors of an IBM Z as it lists them: VM00 is the one right below, VM01 the one below that,
+// and so on down to the firmware's partitions.
 func mainframe(t Tree) Fact[string] {
 	text := t.keeping(sysinfoLines).Text(sysinfoPath)
 	for level := range 100 {
@@ -220,16 +220,16 @@ func nameByClock(t Tree, clocks Fact[string], flag string) Fact[string] {
 
 const unknownHypervisor = "unknown hypervisor"
 
-// boards begin what device trees call machines that hypervisors make up, and those of which the name alone says that nothing
-// is below. Any other is that of a board with its maker's name.
+// boards begin what device trees call machines that hypervisors make up, and those of which the name alone says that
+// nothing is below. Any other is that of a board with its maker's name.
 var boards = []struct{ word, hypervisor string }{
 	{"linux,dummy-virt", "kvm"}, // of QEMU, kvmtool and Firecracker on Arm
 	{"qemu,", "qemu"}, {"riscv-virtio", "qemu"}, {"xen,", "xen"}, {"ibm,powernv", "none"},
 	{"linux,dummy", unknownHypervisor}, {"-virtio", unknownHypervisor},
 }
 
-// treeHypervisor reads what a device tree says of the machine: hypervisors that have an interface describe it, the board may be
-// one that a hypervisor makes up, and PowerVM names its partitions.
+// treeHypervisor reads what a device tree says of the machine: hypervisors that have an interface describe it, the
+// board may be one that a hypervisor makes up, and PowerVM names its partitions.
 func treeHypervisor(t Tree) Fact[string] {
 	for _, dir := range []string{"/proc/device-tree/", "/sys/firmware/devicetree/base/"} {
 		own, board := notEmpty(t.Text(dir+"hypervisor/compatible")), notEmpty(t.Text(dir+"compatible"))

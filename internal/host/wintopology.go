@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -77,11 +78,7 @@ func windowsTopology(buf []byte, err error) Topology {
 			}
 		}
 	}
-	online := make([]int, 0, len(cpus))
-	for c := range cpus {
-		online = append(online, c)
-	}
-	slices.Sort(online)
+	online := slices.Sorted(maps.Keys(cpus))
 	top.CoreTypes = winCoreTypes(classes, online)
 	for _, c := range online {
 		for _, t := range top.CoreTypes {

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Servers are the connected sockets of a process's network, by inode: those by which servers are asked with the address of the server, a host
-// and port or the path of a socket file, and "" of those that a server has accepted. The latter have the port or the path on which that
-// listens. Of Unix sockets hostlab's own network tells alone.
+// Servers are the connected sockets of a process's network, by inode: those by which servers are asked with the
+// address of the server, a host and port or the path of a socket file, and "" of those that a server has accepted. The
+// latter have the port or the path on which that listens. Of Unix sockets hostlab's own network tells alone.
 func Servers(pid int) map[uint64]string {
 	out := map[uint64]string{}
 	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
@@ -69,7 +69,8 @@ func askedTCP(fs procfs.FS) map[uint64]string {
 	return out
 }
 
-// Listener is the process that listens at an address of the network of another, which asked it; 0: none is seen, as of another host's.
+// Listener is the process that listens at an address of the network of another, which asked it; 0: none is seen, as of
+// another host's.
 func Listener(asker int, address string) int {
 	inodes := map[uint64]bool{}
 	if host, text, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "/") {
@@ -98,7 +99,8 @@ func Listener(asker int, address string) int {
 	return first
 }
 
-// listensAt are the sockets that listen at a port of an address, if the network has that: the server's end of a connection shows it.
+// listensAt are the sockets that listen at a port of an address, if the network has that: the server's end of a
+// connection shows it.
 func listensAt(fs procfs.FS, ip net.IP, port uint64) map[uint64]bool {
 	found, here := map[uint64]bool{}, ip.IsLoopback()
 	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
@@ -129,7 +131,8 @@ func (unixRequest) Serialize() []byte {
 	return b
 }
 
-// What an answer begins with (struct unix_diag_msg), and the attributes that have the name, the peer's inode, and how much is unread.
+// What an answer begins with (struct unix_diag_msg), and the attributes that have the name, the peer's inode, and how
+// much is unread.
 const (
 	unixHead   = 16
 	unixName   = 0
@@ -177,7 +180,8 @@ func eachUnix(f func(unixSocket)) {
 	}
 }
 
-// Requests are how many connections of clients processes have, and on how many of them something came that nobody has read yet.
+// Requests are how many connections of clients processes have, and on how many of them something came that nobody has
+// read yet.
 func Requests(pids []int) (connections, unread int) {
 	own := map[uint64]bool{}
 	for _, pid := range pids {

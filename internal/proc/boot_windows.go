@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Boot names this boot by when it began. The bias is by how much clocks were set since then (phnt's ntexapi.h), so that setting
-// the clock makes no other boot. "": Windows does not say.
+// Boot names this boot by when it began. The bias is by how much clocks were set since then (phnt's ntexapi.h), so
+// that setting the clock makes no other boot. "": Windows does not say.
 func Boot() string {
 	var t struct {
 		Boot, Current, Zone int64 // in 100 ns since 1601

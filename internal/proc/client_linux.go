@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or over
-// loopback. 0: none is seen, as of another host's, or of another user's without root.
+// ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or
+// over loopback. 0: none is seen, as of another host's, or of another user's without root.
 func ClientOf(pid int) int {
 	own := sockets(pid)
 	if len(own) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,12 +51,7 @@ func (h *Held) Gone() bool { return errors.Is(h.held.Signal(syscall.Signal(0)), 
 // bit is not, since who started it is another than who it runs as.
 func (h *Held) RunsAs(uids ...int) bool {
 	user, ok := h.user()
-	for _, uid := range uids {
-		if ok && user == uid {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(uids, user)
 }
 
 // OneUser reports whether all its user IDs are the same: then what is in its environment

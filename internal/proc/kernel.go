@@ -121,8 +121,8 @@ func ParsePressure(b []byte) (Pressure, error) {
 	return s, nil
 }
 
-// Pressure is the time in s in which some task waited for a resource, or all did, since boot or since its control group was made
-// (Documentation/accounting/psi.rst); NaN.
+// Pressure is the time in s in which some task waited for a resource, or all did, since boot or since its control
+// group was made (Documentation/accounting/psi.rst); NaN.
 type Pressure struct{ Some, Full float64 }
 
 // ReadPressure reads a file of /proc/pressure, or a control group's.

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// line reads a file of one short line. Of hundreds of processes each second that is to cost little, and os.ReadFile takes twice as long:
-// it asks for the file's size, offers its descriptor to the poller, and reads again for the end.
+// line reads a file of one short line. Of hundreds of processes each second that is to cost little, and os.ReadFile
+// takes twice as long: it asks for the file's size, offers its descriptor to the poller, and reads again for the end.
 func line(name string) (string, error) {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -100,14 +100,8 @@ func (n *Others) Taken() (Taken, bool) {
 	}, true
 }
 
-// identity tells a process from a later one of its number.
-type identity struct {
-	pid     int
-	started int64
-}
-
 // times are the processes that bear one of our names.
-type times map[identity]Stat
+type times map[Identity]Stat
 
 // until returns the CPU seconds that processes used between two readings. What one
 // used that is gone is in its parent's children; the part from before the first
@@ -116,7 +110,7 @@ type times map[identity]Stat
 func (before times) until(after times) (s float64) {
 	alive := map[int]bool{}
 	for p, a := range after {
-		alive[p.pid] = true
+		alive[p.PID] = true
 		b := before[p]
 		s += (a.CPU - b.CPU + a.Reaped - b.Reaped).Seconds()
 	}
@@ -162,7 +156,7 @@ func readOurs(names []string) times {
 	for _, s := range all {
 		named := slices.ContainsFunc(names, func(n string) bool { return n[:min(len(n), maxName)] == s.Name })
 		if named && !slices.Contains(started, s) {
-			out[identity{s.PID, s.Started}] = s
+			out[s.Identity()] = s
 		}
 	}
 	return out

@@ -74,7 +74,7 @@ func TestOursByName(t *testing.T) {
 	for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {
 		found := false
 		for p := range readOurs([]string{"hl-database-server"}) {
-			found = found || p.pid == pid
+			found = found || p.PID == pid
 		}
 		if found {
 			break
@@ -89,7 +89,7 @@ func TestOursByName(t *testing.T) {
 }
 
 func TestOursUntil(t *testing.T) {
-	p := func(pid int) identity { return identity{pid, int64(100 + pid)} }
+	p := func(pid int) Identity { return Identity{pid, int64(100 + pid)} }
 	used := func(parent int, own, reaped float64) Stat {
 		return Stat{Parent: parent, CPU: time.Duration(own * 1e9), Reaped: time.Duration(reaped * 1e9)}
 	}

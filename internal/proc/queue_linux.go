@@ -34,8 +34,8 @@ func Shares(pid, with int) Sharing {
 	return s
 }
 
-// cpuGroup is the control group whose weight counts for a process's share of the CPUs; "": not known. In version 2 it is the nearest one
-// that has a weight.
+// cpuGroup is the control group whose weight counts for a process's share of the CPUs; "": not known. In version 2 it
+// is the nearest one that has a weight.
 func cpuGroup(pid int) string {
 	list, _ := Memberships(pid)
 	two := ""

@@ -28,6 +28,15 @@ type Stat struct {
 	Started int64
 }
 
+// Identity tells a process from a later one of its number.
+type Identity struct {
+	PID     int
+	Started int64
+}
+
+// Identity is that of the process.
+func (s Stat) Identity() Identity { return Identity{s.PID, s.Started} }
+
 // Ended reports a process that only waits to be reaped, which an init of a container may
 // never do.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }

@@ -37,7 +37,8 @@ const (
 	ByGroup   Divides = "group"   // weights of control groups
 )
 
-// Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "": neither.
+// Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "":
+// neither.
 func (t Taker) Unit() string {
 	parts := strings.Split(t.Group, "/")
 	for _, p := range slices.Backward(parts) {
@@ -63,19 +64,19 @@ func TakeCensus(groupOf func(pid int) string) Census {
 	return c
 }
 
-// Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that ours holds.
-// A process that came and went is counted with its parent.
+// Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that
+// ours holds. A process that came and went is counted with its parent.
 func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (list []Taker) {
 	type key struct{ name, group string }
-	then, parents := map[identity]Stat{}, map[int]int{}
+	then, parents := map[Identity]Stat{}, map[int]int{}
 	for _, s := range before.all {
 		parents[s.PID] = s.Parent
-		then[identity{s.PID, s.Started}] = s
+		then[s.Identity()] = s
 	}
 	used := map[int]float64{}
 	for _, s := range c.all {
-		was := then[identity{s.PID, s.Started}]
-		delete(then, identity{s.PID, s.Started})
+		was := then[s.Identity()]
+		delete(then, s.Identity())
 		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
 	}
 	for _, gone := range then { // what it had used by then is counted with the nearest ancestor that lives: it waited for it

@@ -7,8 +7,9 @@ import (
 // kthreadd is the parent of all threads of the kernel.
 const kthreadd = 2
 
-// GroupsOf are the control groups of a process but the root (cgroups(7)). First is that of version 2, or else of systemd's own tree, or of its
-// CPU time. They differ where a runtime that knows version 1 alone moves it: in version 2 it stays in the runtime's group.
+// GroupsOf are the control groups of a process but the root (cgroups(7)). First is that of version 2, or else of
+// systemd's own tree, or of its CPU time. They differ where a runtime that knows version 1 alone moves it: in version
+// 2 it stays in the runtime's group.
 func GroupsOf(pid int) []string {
 	list, _ := Memberships(pid)
 	return groupsOf(list)

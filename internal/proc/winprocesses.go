@@ -16,7 +16,8 @@ type Process struct {
 	Ready   int // no CPU is free
 }
 
-// What SYSTEM_PROCESS_INFORMATION and SYSTEM_THREAD_INFORMATION have where, on 64-bit Windows (winternl.h; phnt's ntexapi.h).
+// What SYSTEM_PROCESS_INFORMATION and SYSTEM_THREAD_INFORMATION have where, on 64-bit Windows (winternl.h; phnt's
+// ntexapi.h).
 const (
 	processSize, threadSize                            = 256, 80
 	atThreads, atCreated, atUser, atKernel             = 4, 32, 40, 48
@@ -98,7 +99,8 @@ func adopted(list []Process) []Process {
 	return list
 }
 
-// busyTime sums what CPUs did up by SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION: idle, kernel with idle in it, user, three others.
+// busyTime sums what CPUs did up by SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION: idle, kernel with idle in it, user,
+// three others.
 func busyTime(b []byte) (busy time.Duration) {
 	for ; len(b) >= 48; b = b[48:] {
 		at := func(i int) time.Duration { return time.Duration(binary.LittleEndian.Uint64(b[8*i:])) * windowsTick } //nolint:gosec // times

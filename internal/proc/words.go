@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// mostSaid is more than the environment or the command line of nearly any program. mostGiven is what execve(2) takes of both at most
-// (fs/exec.c: three quarters of 8 MiB).
+// mostSaid is more than the environment or the command line of nearly any program. mostGiven is what execve(2) takes
+// of both at most (fs/exec.c: three quarters of 8 MiB).
 const (
 	mostSaid  = 128 << 10
 	mostGiven = 6 << 20
 )
 
-// errLong is of a process whose memory says more: it may name any of it as its environment (PR_SET_MM_MAP in prctl(2)), a mapping of
-// gigabytes, too.
+// errLong is of a process whose memory says more: it may name any of it as its environment (PR_SET_MM_MAP in
+// prctl(2)), a mapping of gigabytes, too.
 var errLong = errors.New("longer than the text of a program is")
 
 // Words are the strings of a process's environ or cmdline. What they say is the process's own doing.

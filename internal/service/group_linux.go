@@ -79,7 +79,8 @@ func groupOf(pid int) *group {
 	return nil
 }
 
-// boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time; nil: none does.
+// boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time;
+// nil: none does.
 func boundedOf(pid int) *group {
 	for _, at := range pathsOf(pid, "memory") {
 		if g, err := findGroup(at); err == nil {
@@ -115,12 +116,7 @@ func (g *group) dir() string {
 
 // controlled is where it lies in the tree of a controller; "" where only systemd has it.
 func (g *group) controlled() string {
-	for _, c := range []string{"", "cpu", "cpuacct", "memory"} {
-		if dir := g.dirs[c]; dir != "" {
-			return dir
-		}
-	}
-	return ""
+	return cmp.Or(g.dirs[""], g.dirs["cpu"], g.dirs["cpuacct"], g.dirs["memory"])
 }
 
 // processes are the numbers of those in a group and in all below it.
@@ -170,7 +166,8 @@ func (g *group) nearest(is func(*group) bool) *group {
 // unlimited is more memory than any host has: version 1 says the largest number of pages.
 const unlimited = 1 << 60
 
-// ceiling is the group's limit of memory. In version 2 it may be a soft one, above which its processes give memory back as they run.
+// ceiling is the group's limit of memory. In version 2 it may be a soft one, above which its processes give memory
+// back as they run.
 func (g *group) ceiling() *Ceiling {
 	for _, f := range []struct{ limit, hits, key string }{
 		{g.file("memory", "memory.limit_in_bytes", "memory.max"), g.file("memory", "memory.failcnt", "memory.events"), "max"},

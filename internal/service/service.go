@@ -177,8 +177,8 @@ func (c *Ceiling) Twice() string {
 	return fmt.Sprintf("echo %.0f | sudo tee %s", 2*c.Bytes, screen.Word(c.File))
 }
 
-// Ceilings are the limits of its memory, its own or of a group around it, and those of its containers; none can be read where
-// it has none.
+// Ceilings are the limits of its memory, its own or of a group around it, and those of its containers; none can be
+// read where it has none.
 func (s *Service) Ceilings() (list []*Ceiling) {
 	for _, g := range append([]*group{s.tight}, s.inside...) {
 		if g == nil {
@@ -191,8 +191,8 @@ func (s *Service) Ceilings() (list []*Ceiling) {
 	return list
 }
 
-// Quota is the limit of the service's CPU time, its own or of a group around it, or that of the container that was stopped
-// most; nil: it has none that can be read.
+// Quota is the limit of the service's CPU time, its own or of a group around it, or that of the container that was
+// stopped most; nil: it has none that can be read.
 func (s *Service) Quota() *Quota {
 	all := s.quotas()
 	if len(all) == 0 {

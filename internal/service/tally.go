@@ -13,7 +13,7 @@ import (
 type tally struct {
 	root           proc.Stat
 	began, last    time.Time
-	used           map[instance]time.Duration // of each process at the last look
+	used           map[proc.Identity]time.Duration // of each process at the last look
 	cpu            time.Duration
 	processes      int
 	threads        int
@@ -21,12 +21,6 @@ type tally struct {
 	ready, squares float64 // threads that were ready, and their squares, over all looks
 	queue          float64 // s
 	running        bool    // some thread was seen running, as the one that looks always is
-}
-
-// instance tells a process from a later one of its number.
-type instance struct {
-	pid     int
-	started int64
 }
 
 // add takes a look. It returns false where the service has ended.
@@ -41,12 +35,12 @@ func (t *tally) add(at time.Time, all []proc.Process) bool {
 	}
 	first := t.used == nil
 	if first {
-		t.began, t.last, t.used = at, at, map[instance]time.Duration{}
+		t.began, t.last, t.used = at, at, map[proc.Identity]time.Duration{}
 	}
 	ready := 0
 	t.processes, t.threads = 0, 0
 	for _, s := range proc.Below(stats, t.root.PID) {
-		id := instance{s.PID, s.Started}
+		id := s.Identity()
 		if !first { // one that came since counts whole
 			t.cpu += s.CPU - t.used[id]
 		}

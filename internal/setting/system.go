@@ -152,6 +152,12 @@ func JournalDir() (string, error) {
 	if administrator() {
 		return MachineDir, nil
 	}
+	return StateDir()
+}
+
+// StateDir is where the XDG base directory specification puts a user's state, so that the directory one stands in stays
+// as it was. It need not exist yet. Service users often have no home to write in, which is the error.
+func StateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hostlab"), nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/thread"
 )
 
 // Record watches a service for a while. Where the kernel cannot be asked, the error is an
@@ -101,13 +102,6 @@ func rest(d time.Duration) {
 	}
 }
 
-// threadCPU is the CPU time of this thread in ns.
-func threadCPU() uint64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // it cannot fail
-	return uint64(t.Nano())
-}
-
 // prefer lets this thread run soon where CPUs are in demand, so that windows follow each other, and returns
 // what undoes it. It works for some microseconds a window.
 func prefer() (undo func()) {
@@ -118,4 +112,10 @@ func prefer() (undo func()) {
 	}
 	// The system call returns 20 - nice (getpriority(2)).
 	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, tid, 20-before) }
+}
+
+// threadCPU is the CPU time of this thread in ns.
+func threadCPU() uint64 {
+	used, _ := thread.CPUTime() // it cannot fail
+	return uint64(used)         //nolint:gosec // it is not negative
 }

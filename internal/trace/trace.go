@@ -42,8 +42,8 @@ type Config struct {
 	Budget float64
 	// Root is where /proc and /sys are; "" for this host.
 	Root string
-	// Chains asks what ends the service's waits: of all its threads, or of those that serve sessions. Words are those of PostgreSQL's processes; nil: it is none, or they cannot
-	// be read.
+	// Chains asks what ends the service's waits: of all its threads, or of those that serve sessions. Words are those of
+	// PostgreSQL's processes; nil: it is none, or they cannot be read.
 	Chains   bool
 	Sessions bool
 	Words    *waits.Words

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -93,12 +94,8 @@ func (in *Intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 			out.Document = &fleet.Document{Hash: hash}
 			return nil
 		}
-		host := in.Host
-		if host == "" {
-			host = f.Host
-		}
 		body = bytes.Clone(body)
-		if out.Document, err = fleet.Read(body, host, in.Now); err == nil {
+		if out.Document, err = fleet.Read(body, cmp.Or(in.Host, f.Host), in.Now); err == nil {
 			out.Packed = fleet.Pack(body)
 		}
 		return err

@@ -19,12 +19,7 @@ type Pruned struct {
 // each month, of the newest of each kind, of experiments, nor where something began or ended. What is left tells
 // the same of all times.
 func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err error) {
-	var hosts []string
-	err = s.query(ctx, func(scan func(...any) error) error {
-		name := ""
-		defer func() { hosts = append(hosts, name) }()
-		return scan(&name)
-	}, "SELECT name FROM host ORDER BY name")
+	hosts, err := column[string](ctx, s, "SELECT name FROM host ORDER BY name")
 	if err != nil {
 		return p, err
 	}
@@ -50,14 +45,8 @@ type keptDocument struct {
 }
 
 func (t tx) prune(ctx context.Context, host string, before time.Time) (n int, size int64, err error) {
-	var all []keptDocument
-	err = t.query(ctx, func(scan func(...any) error) error {
-		var d keptDocument
-		if err := scan(&d.id, &d.started, &d.size, &d.kind, &d.role); err != nil {
-			return err
-		}
-		all = append(all, d)
-		return nil
+	all, err := rows(ctx, t, func(d *keptDocument) []any {
+		return []any{&d.id, &d.started, &d.size, &d.kind, &d.role}
 	}, "SELECT id, started, LENGTH(body), kind, role FROM document WHERE host = ? AND body IS NOT NULL ORDER BY "+
 		"started, id", host)
 	if err != nil {
@@ -129,12 +118,7 @@ func (s *Store) Size(ctx context.Context) (n int64, err error) {
 func (s *Store) Rebuild(ctx context.Context, now time.Time) (read int, left []string, err error) {
 	err = s.write(ctx, func(t tx) error {
 		read, left = 0, nil
-		var ids []int64
-		err := t.query(ctx, func(scan func(...any) error) error {
-			id := int64(0)
-			defer func() { ids = append(ids, id) }()
-			return scan(&id)
-		}, "SELECT id FROM document WHERE body IS NOT NULL ORDER BY host, started, sha256")
+		ids, err := column[int64](ctx, t, "SELECT id FROM document WHERE body IS NOT NULL ORDER BY host, started, sha256")
 		if err != nil {
 			return err
 		}
@@ -207,38 +191,33 @@ func (s *Store) Evidence(ctx context.Context) (list []fleet.Proof, err error) {
 		host, role string
 	}
 	type doc struct {
-		at   int64
+		at   time.Time
 		hash string
 	}
 	docs := map[key][]doc{}
 	err = s.query(ctx, func(scan func(...any) error) error {
 		var k key
 		var d doc
-		if err := scan(&k.host, &k.role, &d.at, &d.hash); err != nil {
-			return err
-		}
+		err := scan(&k.host, &k.role, moment{&d.at}, &d.hash)
 		docs[k] = append(docs[k], d)
-		return nil
+		return err
 	}, "SELECT host, role, started, sha256 FROM document WHERE "+judges+" ORDER BY "+
 		"host, role, started, sha256")
 	if err != nil {
 		return nil, err
 	}
 	err = s.query(ctx, func(scan func(...any) error) error {
-		p, since, exception := fleet.Proof{}, int64(0), ""
-		if err := scan(&p.Host, &p.Role, &p.Check, &p.Status, &p.Severity, &p.Detail, &since, &exception); err != nil {
-			return err
-		}
-		p.Since, p.Exception = time.Unix(0, since).UTC(), excepted(exception)
+		p := fleet.Proof{}
+		err := scan(&p.Host, &p.Role, &p.Check, &p.Status, &p.Severity, &p.Detail, moment{&p.Since}, excepted{&p.Exception})
 		of := docs[key{p.Host, string(p.Role)}]
-		if i := slices.IndexFunc(of, func(d doc) bool { return d.at == since }); i >= 0 {
+		if i := slices.IndexFunc(of, func(d doc) bool { return d.at.Equal(p.Since) }); i >= 0 {
 			p.First = of[i].hash
 		}
 		if n := len(of); n > 0 {
-			p.Last, p.Heard = of[n-1].hash, time.Unix(0, of[n-1].at).UTC()
+			p.Last, p.Heard = of[n-1].hash, of[n-1].at
 		}
 		list = append(list, p)
-		return nil
+		return err
 	}, "SELECT host, role, check_id, status, severity, detail, since, exception FROM finding_span WHERE until = ? ORDER "+
 		"BY host, role, check_id", int64(forever))
 	return list, err

@@ -33,24 +33,21 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 	}
 	by := map[string]*fleet.Host{}
 	err = s.query(ctx, func(scan func(...any) error) error {
-		h, first, last := &fleet.Host{}, int64(0), int64(0)
-		if err := scan(&h.Name, &h.Machine, &first, &last, &h.Stratum, &h.Role); err != nil {
-			return err
-		}
-		h.First, h.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
+		h := &fleet.Host{}
+		err := scan(&h.Name, &h.Machine, moment{&h.First}, moment{&h.Last}, &h.Stratum, &h.Role)
 		by[h.Name], list = h, append(list, h)
-		return nil
+		return err
 	}, "SELECT h.name, h.machine, h.first_seen, h.last_seen, h.stratum, h.role FROM host h"+where+" ORDER BY h.name",
 		args...)
 	if err != nil {
 		return nil, 0, err
 	}
 	err = s.query(ctx, func(scan func(...any) error) error {
-		f, name, since, exception := fleet.Held{}, "", int64(0), ""
-		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, &since, &exception); err != nil {
+		f, name := fleet.Held{}, ""
+		if err := scan(&name, &f.Role, &f.Check, &f.Status, &f.Severity, &f.Detail, moment{&f.Since},
+			excepted{&f.Exception}); err != nil {
 			return err
 		}
-		f.Since, f.Exception = time.Unix(0, since).UTC(), excepted(exception)
 		switch h := by[name]; {
 		case h == nil: // it came meanwhile, and is read the next time
 		case f.Status == check.Accepted:
@@ -98,31 +95,22 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 
 // Recent are the newest changes since a moment, at most so many of facts and as many of checks. host: of that one
 // alone; "": of all.
-func (s *Store) Recent(ctx context.Context, host string, since time.Time, most int) (list []fleet.Change, err error) {
-	read := func(scan func(...any) error) error {
-		c, at := fleet.Change{}, int64(0)
-		if err := scan(&c.Host, &c.Subject, &c.Before, &c.After, &at); err != nil {
-			return err
-		}
-		c.At = time.Unix(0, at).UTC()
-		list = append(list, c)
-		return nil
-	}
+func (s *Store) Recent(ctx context.Context, host string, since time.Time, most int) ([]fleet.Change, error) {
 	where, args := "WHERE a.since >= ?", []any{since.UnixNano()}
 	if host != "" {
 		where, args = where+" AND a.host = ?", append(args, host)
 	}
 	args = append(args, most)
-	err = s.query(ctx, read, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON "+
+	list, err := rows(ctx, s, change, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON "+
 		"b.host = a.host AND b.path = a.path AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?",
 		args...)
 	if err != nil {
 		return nil, err
 	}
-	err = s.query(ctx, read, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN "+
+	more, err := rows(ctx, s, change, "SELECT a.host, a.check_id, b.status, a.status, a.since FROM finding_span a JOIN "+
 		"finding_span b ON b.host = a.host AND b.role = a.role AND b.check_id = a.check_id AND b.until = a.since "+where+
 		" AND a.status <> b.status ORDER BY a.since DESC, a.host, a.check_id LIMIT ?", args...)
-	return list, err
+	return append(list, more...), err
 }
 
 // Kept is a document that the store has, without its bytes.
@@ -137,16 +125,9 @@ type Kept struct {
 }
 
 // Of are a host's newest documents, at most so many. kind: of that kind alone; "": of all.
-func (s *Store) Of(ctx context.Context, host string, kind fleet.Kind, most int) (list []Kept, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error {
-		k, started, received := Kept{}, int64(0), int64(0)
-		if err := scan(&k.Kind, &k.Version, &started, &received, &k.Hash, &k.Source, &k.Whole); err != nil {
-			return err
-		}
-		k.Started, k.Received = time.Unix(0, started).UTC(), time.Unix(0, received).UTC()
-		list = append(list, k)
-		return nil
+func (s *Store) Of(ctx context.Context, host string, kind fleet.Kind, most int) ([]Kept, error) {
+	return rows(ctx, s, func(k *Kept) []any {
+		return []any{&k.Kind, &k.Version, moment{&k.Started}, moment{&k.Received}, &k.Hash, &k.Source, &k.Whole}
 	}, "SELECT kind, version, started, received, sha256, source, body IS NOT NULL FROM document WHERE host = ? AND "+
 		"(kind = ? OR ? = '') ORDER BY started DESC, id DESC LIMIT ?", host, string(kind), string(kind), most)
-	return list, err
 }

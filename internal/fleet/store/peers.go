@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,18 +41,10 @@ func (s *Store) FactsOf(ctx context.Context, paths, hosts []string) (map[string]
 }
 
 // Compared are all hosts, by name.
-func (s *Store) Compared(ctx context.Context) (list []fleet.Compared, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error {
-		var c fleet.Compared
-		var last int64
-		if err := scan(&c.Name, &c.Stratum, &c.Role, &last); err != nil {
-			return err
-		}
-		c.Last = time.Unix(0, last)
-		list = append(list, c)
-		return nil
+func (s *Store) Compared(ctx context.Context) ([]fleet.Compared, error) {
+	return rows(ctx, s, func(c *fleet.Compared) []any {
+		return []any{&c.Name, &c.Stratum, &c.Role, moment{&c.Last}}
 	}, "SELECT name, stratum, role, last_seen FROM host ORDER BY name")
-	return list, err
 }
 
 // EachNewest calls each with the measurements of all hosts' newest assessments, in the order of the measurements'
@@ -83,4 +76,49 @@ func (s *Store) Diff(ctx context.Context, a, b *fleet.Host, now time.Time, limit
 	}
 	return fleet.DiffDocument(pair[0], pair[1], now, limit,
 		func(study string) ([]fleet.Ran, error) { return s.Ran(ctx, study) })
+}
+
+// Outliers finds those among hosts that are known, and what sets them apart.
+func (s *Store) Outliers(ctx context.Context, now time.Time, limit time.Duration) (*document.Document, error) {
+	list, err := s.Compared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(c fleet.Compared) bool { return now.Sub(c.Last) > limit })
+	compared := fleet.NewPeers(list)
+	if err := s.EachNewest(ctx, compared.Add); err != nil {
+		return nil, err
+	}
+	found, groups := compared.Outliers()
+	told := map[string][]fleet.Trait{}
+	for i, o := range found {
+		if _, done := told[o.Host]; !done {
+			if told[o.Host], err = s.traits(ctx, o, list); err != nil {
+				return nil, err
+			}
+		}
+		found[i].Apart = told[o.Host]
+	}
+	return fleet.OutliersDocument(found, list, groups), nil
+}
+
+// traits are the facts in which a host is not as its peers.
+func (s *Store) traits(ctx context.Context, o fleet.Outlier, list []fleet.Compared) ([]fleet.Trait, error) {
+	var names []string
+	for _, c := range list {
+		if c.Stratum == o.Stratum && c.Role == o.Role {
+			names = append(names, c.Name)
+		}
+	}
+	const most = 200 // peers are enough to say what is usual
+	names = append(slices.DeleteFunc(names, func(n string) bool { return n == o.Host })[:min(len(names)-1, most)], o.Host)
+	facts, err := s.FactsOf(ctx, nil, names)
+	if err != nil {
+		return nil, err
+	}
+	var others []map[string]fleet.Value
+	for _, n := range names[:len(names)-1] {
+		others = append(others, facts[n])
+	}
+	return fleet.Traits(facts[o.Host], others), nil
 }

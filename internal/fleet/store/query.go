@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"hostlab/internal/check"
@@ -15,16 +16,15 @@ func (s *Store) Hosts(ctx context.Context) ([]*fleet.Host, error) {
 	return list, err
 }
 
-// excepted is a kept exception; nil: none.
-func excepted(text string) *check.Exception {
-	if text == "" {
-		return nil
+// excepted reads an exception, which is kept as JSON; nil: there is none.
+type excepted struct{ to **check.Exception }
+
+func (e excepted) Scan(kept any) error {
+	found := &check.Exception{}
+	if *e.to = nil; json.Unmarshal(fmt.Appendf(nil, "%s", kept), found) == nil {
+		*e.to = found
 	}
-	e := &check.Exception{}
-	if json.Unmarshal([]byte(text), e) != nil {
-		return nil
-	}
-	return e
+	return nil
 }
 
 // newest begins a query with each host's newest assessment. where chooses hosts, which it calls h.
@@ -39,11 +39,9 @@ func (s *Store) Facts(ctx context.Context, host string) (map[string]fleet.Value,
 	err := s.query(ctx, func(scan func(...any) error) error {
 		var path string
 		var v fleet.Value
-		if err := scan(&path, &v.Text, &v.Unit, &v.State); err != nil {
-			return err
-		}
+		err := scan(&path, &v.Text, &v.Unit, &v.State)
 		out[path] = v
-		return nil
+		return err
 	}, "SELECT path, value, unit, state FROM fact_span WHERE host = ? AND until = ?", host, int64(forever))
 	return out, err
 }
@@ -53,55 +51,38 @@ func (s *Store) Measured(ctx context.Context, host string) (map[string]fleet.Mea
 	out := map[string]fleet.Measurement{}
 	err := s.query(ctx, func(scan func(...any) error) error {
 		var m fleet.Measurement
-		if err := scan(&m.Name, &m.Value, &m.Low, &m.High, &m.N, &m.Noise, &m.Unit, &m.Evidence); err != nil {
-			return err
-		}
+		err := scan(&m.Name, &m.Value, &m.Low, &m.High, &m.N, &m.Noise, &m.Unit, &m.Evidence)
 		out[m.Name] = m
-		return nil
+		return err
 	}, newest(" WHERE h.name = ?")+"SELECT m.name, m.value, m.low, m.high, m.n, m.noise, m.unit, m.evidence FROM newest "+
 		"JOIN measurement m ON m.document = newest.id", host)
 	return out, err
 }
 
 // Check is what a check says on each host now.
-func (s *Store) Check(ctx context.Context, id string) (list []fleet.Held, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error {
-		f := fleet.Held{Check: id}
-		var since int64
-		var exception string
-		if err := scan(&f.Host, &f.Role, &f.Status, &f.Severity, &f.Detail, &since, &exception); err != nil {
-			return err
-		}
-		f.Exception = excepted(exception)
-		f.Since = time.Unix(0, since).UTC()
-		list = append(list, f)
-		return nil
-	}, "SELECT host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = "+
+func (s *Store) Check(ctx context.Context, id string) ([]fleet.Held, error) {
+	return rows(ctx, s, func(f *fleet.Held) []any {
+		return []any{&f.Check, &f.Host, &f.Role, &f.Status, &f.Severity, &f.Detail, moment{&f.Since}, excepted{&f.Exception}}
+	}, "SELECT check_id, host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = "+
 		"? ORDER BY host, role", id, int64(forever))
-	return list, err
 }
 
 // Changes are what changed since a moment: of facts and of checks, the latest first. What a host said first is none.
-func (s *Store) Changes(ctx context.Context, since time.Time) (list []fleet.Change, err error) {
-	read := func(scan func(...any) error) error {
-		var c fleet.Change
-		var at int64
-		if err := scan(&c.Host, &c.Subject, &c.Before, &c.After, &at); err != nil {
-			return err
-		}
-		c.At = time.Unix(0, at).UTC()
-		list = append(list, c)
-		return nil
-	}
-	err = s.query(ctx, read, `SELECT b.host, b.path, b.value, a.value, a.since FROM fact_span b JOIN fact_span a
-		ON a.host = b.host AND a.path = b.path AND a.since = b.until WHERE a.since >= ? ORDER BY a.since DESC, b.host, b.path`, since.UnixNano())
+func (s *Store) Changes(ctx context.Context, since time.Time) ([]fleet.Change, error) {
+	list, err := rows(ctx, s, change, `SELECT b.host, b.path, b.value, a.value, a.since FROM fact_span b JOIN fact_span a
+		ON a.host = b.host AND a.path = b.path AND a.since = b.until
+		WHERE a.since >= ? ORDER BY a.since DESC, b.host, b.path`, since.UnixNano())
 	if err != nil {
 		return nil, err
 	}
-	err = s.query(ctx, read, `SELECT b.host, b.check_id, b.status, a.status, a.since FROM finding_span b JOIN finding_span a
-		ON a.host = b.host AND a.role = b.role AND a.check_id = b.check_id AND a.since = b.until WHERE a.since >= ? AND a.status <> b.status
-		ORDER BY a.since DESC, b.host, b.check_id`, since.UnixNano())
-	return list, err
+	more, err := rows(ctx, s, change, `SELECT b.host, b.check_id, b.status, a.status, a.since FROM finding_span b
+		JOIN finding_span a ON a.host = b.host AND a.role = b.role AND a.check_id = b.check_id AND a.since = b.until
+		WHERE a.since >= ? AND a.status <> b.status ORDER BY a.since DESC, b.host, b.check_id`, since.UnixNano())
+	return append(list, more...), err
+}
+
+func change(c *fleet.Change) []any {
+	return []any{&c.Host, &c.Subject, &c.Before, &c.After, moment{&c.At}}
 }
 
 // Documents is how many there are.

@@ -31,12 +31,7 @@ func (s *Store) Plans(ctx context.Context, most int) (list []*fleet.Document, al
 	if err != nil {
 		return nil, 0, err
 	}
-	var hashes []string
-	err = s.query(ctx, func(scan func(...any) error) error {
-		hash := ""
-		defer func() { hashes = append(hashes, hash) }()
-		return scan(&hash)
-	}, "SELECT sha256 FROM rollout ORDER BY created DESC, sha256 LIMIT ?", most)
+	hashes, err := column[string](ctx, s, "SELECT sha256 FROM rollout ORDER BY created DESC, sha256 LIMIT ?", most)
 	for _, hash := range hashes {
 		if err != nil {
 			break
@@ -89,13 +84,10 @@ func (s *Store) Course(ctx context.Context, p *rollout.Plan) (*rollout.Course, e
 func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[string][]rollout.Sample, error) {
 	out := map[string][]rollout.Sample{}
 	err := s.query(ctx, func(scan func(...any) error) error {
-		host, at, v := "", int64(0), rollout.Sample{}
-		if err := scan(&host, &at, &v.Value); err != nil {
-			return err
-		}
-		v.At = time.Unix(0, at).UTC()
+		host, v := "", rollout.Sample{}
+		err := scan(&host, moment{&v.At}, &v.Value)
 		out[host] = append(out[host], v)
-		return nil
+		return err
 	}, "SELECT d.host, d.started, m.value FROM host h CROSS JOIN document d CROSS JOIN "+
 		"measurement m WHERE d.host = h.name AND d.kind = 'assess' AND d.started >= ? AND m.document = d.id AND m.name = ? "+
 		"ORDER BY h.name, d.started, d.id", since.UnixNano(), name)
@@ -103,17 +95,10 @@ func (s *Store) Values(ctx context.Context, name string, since time.Time) (map[s
 }
 
 // MeasuredNames are what the newest assessments measure, on how many hosts and in which unit.
-func (s *Store) MeasuredNames(ctx context.Context) (list []rollout.Measured, err error) {
-	err = s.query(ctx, func(scan func(...any) error) error {
-		m := rollout.Measured{}
-		if err := scan(&m.Name, &m.Unit, &m.Hosts); err != nil {
-			return err
-		}
-		list = append(list, m)
-		return nil
-	}, newest("")+"SELECT m.name, MIN(m.unit), COUNT(*) FROM newest JOIN measurement m ON m.document = newest.id GROUP "+
-		"BY m.name ORDER BY m.name")
-	return list, err
+func (s *Store) MeasuredNames(ctx context.Context) ([]rollout.Measured, error) {
+	return rows(ctx, s, func(m *rollout.Measured) []any { return []any{&m.Name, &m.Unit, &m.Hosts} },
+		newest("")+"SELECT m.name, MIN(m.unit), COUNT(*) FROM newest JOIN measurement m ON m.document = newest.id GROUP "+
+			"BY m.name ORDER BY m.name")
 }
 
 // verified are what documents of verify said of hosts since a moment: when each was written, and which settings were as
@@ -122,14 +107,12 @@ func (s *Store) verified(ctx context.Context, since time.Time) (map[string]rollo
 	out := map[string]rollout.Verified{}
 	// 'verify' stands in the statements, and they ask for no order by host, so that SQLite takes the indexes of it alone.
 	err := s.query(ctx, func(scan func(...any) error) error {
-		host, at := "", int64(0)
-		if err := scan(&host, &at); err != nil {
-			return err
-		}
+		host, at := "", time.Time{}
+		err := scan(&host, moment{&at})
 		v := out[host]
-		v.At = append(v.At, time.Unix(0, at).UTC())
+		v.At = append(v.At, at)
 		out[host] = v
-		return nil
+		return err
 	}, "SELECT host, started FROM document WHERE kind = 'verify' AND started >= ? ORDER BY started", since.UnixNano())
 	if err != nil {
 		return nil, err

@@ -293,6 +293,39 @@ func (s *Store) query(ctx context.Context, row func(scan func(...any) error) err
 	return each(ctx, s, s.db, row, statement, args...)
 }
 
+// rows are those of a query, each read into the places of one T that its columns go to.
+func rows[T any](ctx context.Context, from asker, places func(*T) []any, statement string, args ...any) (list []T, err error) {
+	err = from.query(ctx, func(scan func(...any) error) error {
+		var x T
+		err := scan(places(&x)...)
+		list = append(list, x)
+		return err
+	}, statement, args...)
+	return list, err
+}
+
+// column are the values of a query with one column.
+func column[T any](ctx context.Context, from asker, statement string, args ...any) ([]T, error) {
+	return rows(ctx, from, func(x *T) []any { return []any{x} }, statement, args...)
+}
+
+// asker is a store or a transaction.
+type asker interface {
+	query(ctx context.Context, row func(scan func(...any) error) error, statement string, args ...any) error
+}
+
+// moment reads a time, which is kept in ns since 1970.
+type moment struct{ at *time.Time }
+
+func (m moment) Scan(kept any) error {
+	ns, ok := kept.(int64)
+	if !ok {
+		return fmt.Errorf("%v is no time", kept)
+	}
+	*m.at = time.Unix(0, ns).UTC()
+	return nil
+}
+
 type querier interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 }

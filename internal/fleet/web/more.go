@@ -27,7 +27,7 @@ func outliers(ctx context.Context, r *request) (*document.Document, error) {
 
 // comparing compares hosts with their peers.
 func (r *request) comparing(ctx context.Context) (*document.Document, error) {
-	return r.Peers(ctx, r.Store, r.now, r.Stale)
+	return r.Outliers(ctx, r.now, r.Stale)
 }
 
 // unlike counts the outliers that were found last, and names the first. A first page does not wait for them.

@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"hostlab/internal/document"
-	"hostlab/internal/fleet/store"
 )
 
 // The first page has hosts compared, and is there before they are.
 func TestOutliersOnFirstPage(t *testing.T) {
 	goOn := make(chan bool)
-	web := serving(t, Config{Peers: func(ctx context.Context, s *store.Store, at time.Time,
+	web := serving(t, Config{Outliers: func(ctx context.Context, at time.Time,
 		stale time.Duration) (*document.Document, error) {
 		<-goOn
-		return apart(ctx, s, at, stale)
+		return apart(ctx, at, stale)
 	}})
 	for range 2 {
 		if r, body := get(t, web.URL+"/"); r.StatusCode != http.StatusOK || !strings.Contains(body, "being compared") {
@@ -41,13 +40,13 @@ func TestOutliersMeanwhile(t *testing.T) {
 	goOn, calls := make(chan error), make(chan int, 9)
 	n := 0
 	web := serving(t, Config{Now: func() time.Time { return clock },
-		Peers: func(ctx context.Context, s *store.Store, at time.Time, stale time.Duration) (*document.Document, error) {
+		Outliers: func(ctx context.Context, at time.Time, stale time.Duration) (*document.Document, error) {
 			n++
 			calls <- n
 			if err := <-goOn; err != nil {
 				return nil, err
 			}
-			return apart(ctx, s, at, stale)
+			return apart(ctx, at, stale)
 		}})
 	page := func() int {
 		r, _ := get(t, web.URL+"/outliers")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -170,11 +171,7 @@ func changeGroups(list []fleet.Change) *document.Table {
 			g.At = c.At
 		}
 	}
-	var all []*group
-	for _, g := range groups {
-		all = append(all, g)
-	}
-	slices.SortStableFunc(all, func(a, b *group) int {
+	all := slices.SortedStableFunc(maps.Values(groups), func(a, b *group) int {
 		return cmp.Or(len(b.hosts)-len(a.hosts), b.At.Compare(a.At), strings.Compare(a.Subject, b.Subject),
 			strings.Compare(a.After, b.After))
 	})

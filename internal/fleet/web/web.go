@@ -34,8 +34,8 @@ type Config struct {
 	Tokens  func() Tokens // that are good now; nil: nobody may send documents
 	// Exceptions of the fleet that hold now accept findings; nil: there are none.
 	Exceptions func() []check.Exception
-	// Peers finds the hosts that measure unlike their peers.
-	Peers func(ctx context.Context, s *store.Store, now time.Time, stale time.Duration) (*document.Document, error)
+	// Outliers finds the hosts that measure unlike their peers; nil: the store does.
+	Outliers func(ctx context.Context, now time.Time, stale time.Duration) (*document.Document, error)
 	// Private pages are shown to those alone who have a token that may read.
 	Private bool
 	Now     func() time.Time // nil: the clock
@@ -80,6 +80,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Outliers == nil {
+		c.Outliers = c.Store.Outliers
 	}
 	if c.Exceptions == nil {
 		c.Exceptions = func() []check.Exception { return nil }

@@ -171,8 +171,8 @@ func serving(t *testing.T, c Config) *httptest.Server {
 		c.Now = func() time.Time { return now }
 	}
 	c.Stale, c.Version = 50*time.Hour, "test"
-	if c.Peers == nil {
-		c.Peers = apart
+	if c.Outliers == nil {
+		c.Outliers = apart
 	}
 	s := testkit.Must(New(c))(t)
 	web := httptest.NewServer(s.Handler())
@@ -181,7 +181,7 @@ func serving(t *testing.T, c Config) *httptest.Server {
 }
 
 // apart is a comparison that finds one host.
-func apart(context.Context, *store.Store, time.Time, time.Duration) (*document.Document, error) {
+func apart(context.Context, time.Time, time.Duration) (*document.Document, error) {
 	v := 2.0
 	return fleet.OutliersDocument([]fleet.Outlier{{Host: "evil", Name: evil,
 		Value: fleet.Measurement{Value: &v, N: 5, Unit: "s"}, Typical: 1, Ratio: 2, Peers: 9,

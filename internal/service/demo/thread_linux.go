@@ -19,8 +19,8 @@ func newMeter() (m meter, known bool) {
 	return meter{fd}, err == nil && counts
 }
 
-// read reads the clock of the thread, which is exact. schedstat is exact for waits alone: its time on a CPU is as old as
-// the thread's turn there (update_curr in kernel/sched/fair.c).
+// read reads the clock of the thread, which is exact. schedstat is exact for waits alone: its time on a CPU is as old
+// as the thread's turn there (update_curr in kernel/sched/fair.c).
 func (m meter) read() (u usage) {
 	u.cpu, _ = thread.CPUTime()
 	var text [64]byte
@@ -38,7 +38,8 @@ func (m meter) read() (u usage) {
 	return u
 }
 
-// pause is a wait for nothing that this host has, as a server's for a client elsewhere: the thread polls, and no descriptor.
+// pause is a wait for nothing that this host has, as a server's for a client elsewhere: the thread polls, and no
+// descriptor.
 func pause(d time.Duration) {
 	for due := time.Now().Add(d); ; {
 		left := unix.NsecToTimespec(int64(max(0, time.Until(due))))

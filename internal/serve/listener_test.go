@@ -1,23 +1,16 @@
-package main
+package serve
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"hostlab/internal/fleet/web"
-	"hostlab/internal/testkit"
 )
 
 // A connection too many ends the oldest on which nothing is answered, of its own address where that has too many; one on
 // which something is answered stays, also where the new one has to go.
-func TestLimited(t *testing.T) {
+func TestListener(t *testing.T) {
 	for name, c := range map[string]struct {
 		open string // addresses of what is open, the oldest first; a capital has a request that is answered
 		comes,
@@ -34,7 +27,7 @@ func TestLimited(t *testing.T) {
 		"full, and of one":       {"aabbcd", "a", "0"},
 		"full, and of one works": {"AAbbcd", "a", "6"},
 	} {
-		l := &limited{most: 6, each: 2}
+		l := &Listener{Most: 6, Each: 2}
 		add := func(who rune) *place {
 			lower := strings.ToLower(string(who))
 			p := &place{of: l, from: origin(&net.TCPAddr{IP: net.IPv4(192, 0, 2, lower[0]), Port: 1000 + len(l.open)})}
@@ -67,45 +60,5 @@ func TestLimited(t *testing.T) {
 		if got := origin(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text))); got.String() != want {
 			t.Errorf("%s: %s", text, got)
 		}
-	}
-}
-
-// A document that arrives is taken, however many connections are opened meanwhile by those who have no token.
-func TestFleetServeFlood(t *testing.T) {
-	token, hash := web.NewToken()
-	file := filepath.Join(t.TempDir(), "tokens.toml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "[[token]]\nname = \"t\"\nsha256 = %q\nhosts = [\"*\"]\n", hash), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	at, end := startServe(t, "--listen", "127.0.0.1:0", "--tokens", file)
-	at = strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")
-	body := []byte(`{"kind": "verify", "schema": 1, "host": "db7", "started": "2026-01-01T00:00:00Z", "action": "verify", "outcomes": []}`)
-	upload := testkit.Must(net.Dial("tcp", at))(t)
-	defer upload.Close()
-	fmt.Fprintf(upload, "POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", token, len(body))
-	answer := bufio.NewReader(upload)
-	if line, err := answer.ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the server reads it
-		t.Fatal(line, err)
-	}
-	_, _ = answer.ReadString('\n')
-	var open []net.Conn
-	defer func() {
-		for _, c := range open {
-			c.Close()
-		}
-	}()
-	for i := range 3 * mostReaders {
-		c := testkit.Must(net.Dial("tcp", at))(t)
-		open = append(open, c)
-		if i%3 == 0 {
-			_, _ = c.Write([]byte("GET / HTTP/1.1\r\nHost: loc")) // which may have been ended already
-		}
-	}
-	testkit.Must(bytes.NewReader(body).WriteTo(upload))(t)
-	if line, err := answer.ReadString('\n'); err != nil || !strings.Contains(line, "201") {
-		t.Errorf("%q, %v", line, err)
-	}
-	if status := end(); status != 0 {
-		t.Errorf("exit status %d", status)
 	}
 }

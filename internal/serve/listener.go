@@ -1,4 +1,5 @@
-package main
+// Package serve answers requests of strangers over HTTP: a few connections at a time, for the names of this host alone.
+package serve
 
 import (
 	"context"
@@ -10,12 +11,13 @@ import (
 	"sync"
 )
 
-// limited is a listener that keeps no more connections than it may, in all and of one address. One more ends the oldest on
-// which no request is answered: one that says nothing must keep nobody waiting, and one that works is not ended for it.
-type limited struct {
+// Listener is one that keeps no more connections than it may, in all and of one address. One more ends the
+// oldest on which no request is answered: one that says nothing must keep nobody waiting, and one that works is not
+// ended for it.
+type Listener struct {
 	net.Listener
-	most int
-	each int // of one address; 0: as many as of all
+	Most int
+	Each int // of one address; 0: as many as of all
 	mu   sync.Mutex
 	open []*place // the oldest first
 	over bool     // no more are taken
@@ -23,13 +25,13 @@ type limited struct {
 
 type place struct {
 	net.Conn
-	of      *limited
+	of      *Listener
 	from    netip.Prefix
 	working bool // a request is answered
 }
 
 // Accept ends a connection where there are too many; where all of them work, that is the new one.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -47,7 +49,7 @@ func (l *limited) Accept() (net.Conn, error) {
 }
 
 // admit takes a connection in, and returns the one that has to go for it; nil: none.
-func (l *limited) admit(p *place) *place {
+func (l *Listener) admit(p *place) *place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = append(l.open, p)
@@ -60,8 +62,8 @@ func (l *limited) admit(p *place) *place {
 			same++
 		}
 	}
-	crowd := l.each > 0 && same > l.each
-	if !crowd && len(l.open) <= l.most {
+	crowd := l.Each > 0 && same > l.Each
+	if !crowd && len(l.open) <= l.Most {
 		return nil
 	}
 	i := slices.IndexFunc(l.open, func(o *place) bool { return o == p || !o.working && (!crowd || o.from == p.from) })
@@ -69,7 +71,7 @@ func (l *limited) admit(p *place) *place {
 }
 
 // quiet ends connections on which nothing is answered, and takes no more.
-func (l *limited) quiet() {
+func (l *Listener) quiet() {
 	l.mu.Lock()
 	l.over = true
 	list := slices.DeleteFunc(slices.Clone(l.open), func(p *place) bool { return p.working })
@@ -117,8 +119,8 @@ func placeOf(c net.Conn) *place {
 
 type placeKey struct{}
 
-// serve has a server accept from l, and know on which connections requests are answered.
-func (l *limited) serve(s *http.Server, secure *tls.Config) error {
+// Serve has a server accept from l, and know on which connections requests are answered.
+func (l *Listener) Serve(s *http.Server, secure *tls.Config) error {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, placeKey{}, placeOf(c))
 	}

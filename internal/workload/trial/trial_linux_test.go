@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"context"
@@ -20,11 +20,11 @@ import (
 func TestWorkloadStopped(t *testing.T) {
 	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
 		w, _ := all.Find("command")
-		o := workloadRun{runs: 3, seed: 1}
-		if err := o.parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil); err != nil {
+		o := Run{Runs: 3, Seed: 1}
+		if err := o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil); err != nil {
 			t.Fatal(err)
 		}
-		rep := testkit.Must(o.run(context.Background(), w))(t)
+		rep := testkit.Must(o.Do(context.Background(), w, dir))(t)
 		b, err := json.Marshal(rep)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "report"), b, 0o600)
@@ -58,7 +58,7 @@ func TestWorkloadStopped(t *testing.T) {
 		t.Fatal(err, out.String())
 	}
 	b := testkit.Must(os.ReadFile(filepath.Join(dir, "report")))(t)
-	var rep workloadReport
+	var rep Report
 	testkit.OK(t, json.Unmarshal(b, &rep))
 	if rep.LeftOut != 1 || !strings.Contains(strings.Join(rep.Warnings, "\n"), "is left out: hostlab was stopped for ") {
 		t.Errorf("%d left out: %q", rep.LeftOut, rep.Warnings)

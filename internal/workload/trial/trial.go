@@ -1,4 +1,6 @@
-package main
+// Package trial runs one workload by itself, a few times, and describes workloads: to try parameters before a study
+// uses them.
+package trial
 
 import (
 	"context"
@@ -15,20 +17,22 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 	"hostlab/studies"
 )
 
-// workloadRun is what the command line asks of one workload.
-type workloadRun struct {
-	runs   int
-	seed   uint64
-	params workload.Params
+// Schema is the version of the JSON of both.
+const Schema = 1
+
+// Run is what the command line asks of one workload.
+type Run struct {
+	Runs   int
+	Seed   uint64
+	Params workload.Params // that Parse has read
 	picks  []workload.Pick
 }
 
-// parse reads parameter=value words and picks.
-func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
+// Parse reads parameter=value words and picks.
+func (o *Run) Parse(w workload.Workload, words, picks []string) error {
 	d := w.Describe()
 	given := map[string]any{}
 	for _, word := range words {
@@ -39,7 +43,7 @@ func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
 		given[name] = workload.Typed(text)
 	}
 	var err error
-	if o.params, err = workload.Check(d, given); err != nil {
+	if o.Params, err = workload.Check(d, given); err != nil {
 		return err
 	}
 	if len(picks) > 0 && !d.Picks {
@@ -56,42 +60,23 @@ func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
 		}
 		o.picks = append(o.picks, workload.Pick{Name: name, From: from, Unit: workload.AnyUnit, Scale: 1})
 	}
-	return w.Validate(workload.Config{Params: o.params, Picks: o.picks, Factors: []string{}})
+	return w.Validate(workload.Config{Params: o.Params, Picks: o.picks, Factors: []string{}})
 }
 
-// listSchema is the version of the JSON of lists and of what 'workload' prints.
-const listSchema = 1
-
-// named is a member of a list.
-type named struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-}
-
-// listing is the document of a list.
-func listing(command, title, answer string, list []named, data any) *document.Document {
-	t := &document.Table{Columns: []document.Column{{Head: "name"}, {Head: "title"}}}
-	for _, x := range list {
-		t.Add(document.Texts(x.Name, x.Title)...)
-	}
-	return &document.Document{Name: command, Title: title, Answer: []document.Line{{Text: answer}},
-		Sections: []document.Section{document.Titled(title, t)}, Data: data}
-}
-
-// workloadReport is what the runs gave.
-type workloadReport struct {
+// Report is what the runs gave.
+type Report struct {
 	document.Head
-	Workload   string             `json:"workload"`
-	Parameters map[string]string  `json:"parameters"`
-	Seed       uint64             `json:"seed"`
-	Runs       int                `json:"runs"`
-	LeftOut    int                `json:"left_out"` // runs in which hostlab was stopped
-	Responses  []workloadResponse `json:"responses"`
-	Warnings   []string           `json:"warnings"`
+	Workload   string            `json:"workload"`
+	Parameters map[string]string `json:"parameters"`
+	Seed       uint64            `json:"seed"`
+	Runs       int               `json:"runs"`
+	LeftOut    int               `json:"left_out"` // runs in which hostlab was stopped
+	Responses  []Response        `json:"responses"`
+	Warnings   []string          `json:"warnings"`
 }
 
-// workloadResponse has null where no run gave a value.
-type workloadResponse struct {
+// Response has null where no run gave a value.
+type Response struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
 	Unit    string   `json:"unit"`
@@ -102,18 +87,13 @@ type workloadResponse struct {
 	Missing string   `json:"missing,omitempty"` // why the last run without it had none
 }
 
-// run executes the runs. Whatever happens, nothing is left behind.
-func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloadReport, err error) {
+// Do executes the runs. Workloads write by name below work. Whatever happens, no session is left behind.
+func (o *Run) Do(ctx context.Context, w workload.Workload, work string) (rep Report, err error) {
 	here, err := os.Getwd()
 	if err != nil {
 		return rep, err
 	}
-	work, remove, err := workdir()
-	if err != nil {
-		return rep, err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	s, err := w.Open(ctx, workload.Config{Params: o.params, Picks: o.picks, Dir: here, Work: work, Factors: []string{}})
+	s, err := w.Open(ctx, workload.Config{Params: o.Params, Picks: o.picks, Dir: here, Work: work, Factors: []string{}})
 	if err != nil {
 		return rep, err
 	}
@@ -123,27 +103,27 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 		}
 	}()
 	d := w.Describe()
-	rep = workloadReport{Head: document.Head{Kind: "workload", Schema: listSchema}, Workload: d.Name, Parameters: map[string]string{}, Seed: o.seed, Runs: o.runs, Warnings: []string{}}
+	rep = Report{Head: document.Head{Kind: "workload", Schema: Schema}, Workload: d.Name, Parameters: map[string]string{}, Seed: o.Seed, Runs: o.Runs, Warnings: []string{}}
 	for _, p := range d.List() {
-		rep.Parameters[p.Name] = p.Text(o.params)
+		rep.Parameters[p.Name] = p.Text(o.Params)
 	}
 	watch := proc.WatchPauses()
 	defer watch.Close()
 	values, missing := map[string][]float64{}, map[string]string{}
-	for i := range o.runs {
+	for i := range o.Runs {
 		before, start := watch.Sum(), time.Now()
-		got, err := s.Run(ctx, workload.Request{Params: o.params, Seed: o.seed, Run: uint64(i)})
+		got, err := s.Run(ctx, workload.Request{Params: o.Params, Seed: o.Seed, Run: uint64(i)})
 		if err != nil {
 			if ctx.Err() != nil {
 				return rep, ctx.Err()
 			}
-			return rep, fmt.Errorf("run %d of %d: %w", i+1, o.runs, err)
+			return rep, fmt.Errorf("run %d of %d: %w", i+1, o.Runs, err)
 		}
 		stopped := watch.Sum().Sub(before)
 		stopped.Run = time.Since(start)
 		if why := stopped.Text(); why != "" { // its figures are of the stop, as in 'run'
 			rep.LeftOut++
-			rep.Warnings = append(rep.Warnings, fmt.Sprintf("run %d of %d is left out: %s", i+1, o.runs, why))
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("run %d of %d is left out: %s", i+1, o.Runs, why))
 			continue
 		}
 		for name, v := range got.Values {
@@ -158,7 +138,7 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 			}
 		}
 	}
-	if rep.LeftOut == o.runs {
+	if rep.LeftOut == o.Runs {
 		return rep, fmt.Errorf("no run counts: %s; run it again", rep.Warnings[len(rep.Warnings)-1])
 	}
 	responses := slices.Clone(d.Responses)
@@ -167,7 +147,7 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	}
 	for _, r := range responses {
 		x := values[r.Name]
-		out := workloadResponse{Name: r.Name, Title: r.Title, Unit: r.Unit, N: len(x), Missing: missing[r.Name]}
+		out := Response{Name: r.Name, Title: r.Title, Unit: r.Unit, N: len(x), Missing: missing[r.Name]}
 		if len(x) > 0 {
 			median, least, most := stats.Median(x), slices.Min(x), slices.Max(x)
 			out.Median, out.Least, out.Most = &median, &least, &most
@@ -177,8 +157,8 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	return rep, nil
 }
 
-// document has a table, and below it why responses are missing.
-func (r workloadReport) document() *document.Document {
+// Document has a table, and below it why responses are missing.
+func (r Report) Document() *document.Document {
 	t := &document.Table{Columns: document.Headings("response", "median", "least to most", "n")}
 	notes := document.List{}
 	var whys []string // each once, as most of a service without transactions lack the same
@@ -214,18 +194,6 @@ func (r workloadReport) document() *document.Document {
 	return d
 }
 
-func workloadList() *document.Document {
-	var list []named
-	for _, x := range all.Workloads() {
-		d := x.Describe()
-		list = append(list, named{d.Name, d.Title})
-	}
-	return listing("workload", "Workloads", fmt.Sprintf("hostlab has %d workloads.", len(list)), list, struct {
-		document.Head
-		Workloads []named `json:"workloads"`
-	}{document.Head{Kind: "workloads", Schema: listSchema}, list})
-}
-
 // described is a workload as JSON.
 type described struct {
 	document.Head
@@ -255,10 +223,10 @@ type describedMeasure struct {
 	Better string `json:"better"`
 }
 
-// showWorkload describes a workload.
-func showWorkload(d workload.Description) *document.Document {
+// Describe describes a workload.
+func Describe(d workload.Description) *document.Document {
 	var params, responses []string
-	data := described{Head: document.Head{Kind: "workload-description", Schema: listSchema}, Name: d.Name, Title: d.Title,
+	data := described{Head: document.Head{Kind: "workload-description", Schema: Schema}, Name: d.Name, Title: d.Title,
 		About: d.About, Picks: d.Picks, Parameters: []describedParam{}, Responses: []describedMeasure{}}
 	help := studies.Help(d.Name)
 	for _, p := range d.List() {
