@@ -29,10 +29,7 @@ func made(t *testing.T) (spool string, documents int) {
 func TestTwoIngests(t *testing.T) {
 	testkit.Root(t)
 	spool, documents := made(t)
-	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	defer server.Close()
 	at := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + privatedb.Postgres,
 		RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}

@@ -66,7 +66,7 @@ func TestProse(t *testing.T) {
 		walk(newRoot(streams{}))
 	})
 	t.Run("sources", func(t *testing.T) {
-		err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
@@ -85,10 +85,7 @@ func TestProse(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 }
 

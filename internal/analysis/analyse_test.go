@@ -11,8 +11,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/testkit"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func near(a, b float64) bool {
@@ -197,9 +195,7 @@ func TestLooks(t *testing.T) {
 		e := a.Effects[0]
 		got := outcome{a.Look, a.Blocks, e.N, a.Complete, e.Verdict == CostsMore,
 			slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "after the look at 10") })}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		testkit.Same(t, c.want, got, c.name)
 		if a.Ended != c.end {
 			t.Errorf("%s: ended %q", c.name, a.Ended)
 		}

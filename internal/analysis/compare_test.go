@@ -8,7 +8,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -78,18 +77,14 @@ func TestCompare(t *testing.T) {
 		}
 		first := one("a", 0.05).analyse()
 		got := Compare([]*Analysis{first, second.analyse()})
-		if d := cmp.Diff(c.differences, got.Differences); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		testkit.Same(t, c.differences, got.Differences, c.name)
 		var lack [][2]int
 		for i, r := range got.Rows {
 			if n := slices.Index(r.Effects, nil); n >= 0 {
 				lack = append(lack, [2]int{i, n})
 			}
 		}
-		if d := cmp.Diff(c.lack, lack); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		testkit.Same(t, c.lack, lack, c.name)
 		if r := got.Rows[0]; r.Effects[0] != &first.Effects[0] || r.Apart != (c.effect != 0) {
 			t.Errorf("%s: first row %+v", c.name, r)
 		}
@@ -122,9 +117,7 @@ func TestCompareLinesUp(t *testing.T) {
 			t.Error("the two ways to write an interaction are two rows")
 		}
 	}
-	if d := cmp.Diff([]string{"mode on", "mode on x size large"}, names); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, []string{"mode on", "mode on x size large"}, names)
 }
 
 func TestText(t *testing.T) {

@@ -66,9 +66,7 @@ func TestText(t *testing.T) {
 	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync",
 		"grant something", "2.25 ms per log write", "BEFORE AND AFTER",
 		"Experiment: Experiment log-device in log", "│log wait 9.00 ms"} {
-		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
-			t.Errorf("no %q in\n%s", want, &b)
-		}
+		testkit.Has(t, strings.Join(strings.Fields(b.String()), " "), want, &b)
 	}
 	for l := range strings.Lines(b.String()) {
 		if utf8.RuneCountInString(strings.TrimRight(l, "\n")) > 80 {

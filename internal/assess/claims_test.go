@@ -74,9 +74,7 @@ func TestPodTable(t *testing.T) {
 	}
 	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
 		"2MB: none", "no limit", "not known"} {
-		if !strings.Contains(b.String(), text) {
-			t.Errorf("it lacks %q:\n%s", text, b.String())
-		}
+		testkit.Has(t, b.String(), text)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/trace"
 )
 
@@ -121,9 +122,7 @@ func TestPoliciesOfBusyThreads(t *testing.T) {
 func TestPoliciesAreThoseOfPredict(t *testing.T) {
 	r, facts := bursty(0.02), twoCPUs("schedutil")
 	var file bytes.Buffer
-	if err := r.WriteBursts(&file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.WriteBursts(&file))
 	q := predict.Question{Options: model.Options{Seed: 1}}
 	var err error
 	if q.Workload, err = predict.ReadWorkload("it.jsonl", &file, true); err != nil {
@@ -135,10 +134,7 @@ func TestPoliciesAreThoseOfPredict(t *testing.T) {
 	q.Baseline, _ = model.ParsePolicy("performance")
 	schedutil, _ := model.ParsePolicy("schedutil")
 	q.Policies = []model.Policy{schedutil}
-	c, err := predict.Compare(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(predict.Compare(t.Context(), q))(t)
 	for _, x := range predictPolicies(t.Context(), r, nil, facts).Rows {
 		if want := c[0].Rows[0].Ratio[model.CPUSeconds]; x.Name == "schedutil" &&
 			math.Abs(x.CPUSeconds.Value/want.Value-1) > 0.02 {

@@ -72,9 +72,7 @@ func TestLooks(t *testing.T) {
 
 func expectPart(t *testing.T, what, got, part string) {
 	t.Helper()
-	if !strings.Contains(got, part) {
-		t.Errorf("%s is %q, without %q", what, got, part)
-	}
+	testkit.Has(t, got, part, what)
 }
 
 // TestCasesCoverEveryCheck fails for a check that nobody has shown to find

@@ -101,9 +101,7 @@ func TestFormats(t *testing.T) {
 			want = []string{`"x":`}
 		}
 		for _, part := range want {
-			if !strings.Contains(b.String(), part) {
-				t.Errorf("%s has no %q", f.Name, part)
-			}
+			testkit.Has(t, b.String(), part, f.Name)
 		}
 		if strings.Contains(b.String(), "\x1b") {
 			t.Errorf("%s has an escape sequence of the host's text", f.Name)
@@ -135,9 +133,7 @@ func TestHTML(t *testing.T) {
 	page := b.String()
 	for _, want := range []string{"Only a page shows this.", "&lt;b&gt;", "<details class=\"block\">", `data-sort="0.482"`,
 		`colspan="4"`, "The mean is &#43;51 %"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		testkit.Has(t, page, want)
 	}
 	for _, bad := range []string{"<b>", "\x1b", "Only a terminal", "ZgotmplZ", ">Empty<"} {
 		if strings.Contains(page, bad) {
@@ -219,9 +215,7 @@ func TestPipe(t *testing.T) {
 		"swappiness 10 ", // a third row of a table whose terminal shows two
 		"\n  # " + long + "\n  echo " + long + "\n",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("it has no %q:\n%s", want, b.String())
-		}
+		testkit.Has(t, b.String(), want)
 	}
 }
 

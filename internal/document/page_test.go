@@ -22,9 +22,7 @@ func TestContents(t *testing.T) {
 	long := pageOf(t, sample())
 	for _, want := range []string{`<li><a href="#h0">Effects</a></li>`, `<li><a href="#h4">Next</a></li>`,
 		`<h2 id="h4">Next</h2>`, `<h2 id="h1">Pictures</h2><a href="#verdict">Back to the answer</a>`} {
-		if !strings.Contains(long, want) {
-			t.Errorf("a long page lacks %s", want)
-		}
+		testkit.Has(t, long, want)
 	}
 	if strings.Contains(long, ">Empty</a>") || strings.Contains(long, ">Short</a>") {
 		t.Error("the contents name a section that is not there")
@@ -45,9 +43,7 @@ func TestTitles(t *testing.T) {
 	page := pageOf(t, d)
 	for _, want := range []string{"<title>Governors on db1, 2026-11-22 20:07 &#43;01:00 · hostlab experiment</title>",
 		"<h1>Governors on db1 <small>2026-11-22 20:07 &#43;01:00</small></h1>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s in %.700s", want, page)
-		}
+		testkit.Has(t, page, want)
 	}
 	d.When, d.Title = time.Time{}, "hostlab set"
 	if page := pageOf(t, d); !strings.Contains(page, "<title>hostlab set</title>") {

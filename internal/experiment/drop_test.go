@@ -107,10 +107,8 @@ func TestDrop(t *testing.T) {
 			for _, a := range got.Absent {
 				absent = append(absent, a.Factor+" "+a.Level+": "+a.Reason)
 			}
-			if diff := cmp.Diff([][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent,
-				contrasts(got)}); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			testkit.Same(t, [][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent,
+				contrasts(got)})
 			if v := workload.Value(got.Workload.Params, "operations").(int64); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
 				t.Errorf("held at %d in a %s design, want %s in %s", v, got.Design.Kind, c.held, c.kind)
 			}

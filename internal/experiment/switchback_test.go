@@ -58,14 +58,9 @@ func parseWatched(text string) (*Study, error) {
 }
 
 func TestSwitchback(t *testing.T) {
-	s, err := parseWatched(onService)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parseWatched(onService))(t)
 	want := result.Design{Kind: result.Switchback, Alpha: 0.05, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Repeats: 1}
-	if diff := cmp.Diff(want, s.Design); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, s.Design)
 	if f := s.Factors[0]; f.Settle != PilotWashout || !f.Unsettled {
 		t.Errorf("settles %v, a guess: %v", f.Settle, f.Unsettled)
 	}
@@ -80,18 +75,13 @@ func TestSwitchback(t *testing.T) {
 		t.Errorf("takes %v to %v", least, most)
 	}
 	var b strings.Builder
-	if err := Describe(&b, s, 100); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Describe(&b, s, 100))
 	testkit.Equal(t, "testdata/switchback.txt", b.String())
 }
 
 // The coin of each pair is fair, whatever those before it showed.
 func TestPairsAreDrawnByAFairCoin(t *testing.T) {
-	s, err := parseWatched(onService)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parseWatched(onService))(t)
 	s.Design.Looks = []int{2000}
 	for s.Design.Seed = range 5 {
 		_, blocks := Plan(s)
@@ -123,10 +113,7 @@ func TestSwitchbackOfOwnWorkHasNoHarm(t *testing.T) {
 
 // A period without a look would be watched by nobody.
 func TestPeriodsHaveLooks(t *testing.T) {
-	text, err := studies.Files.ReadFile("live.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(studies.Files.ReadFile("live.toml"))(t)
 	for short, want := range map[string]string{
 		"1s":    "",
 		"900ms": "live.toml: a period of 900ms is shorter than a look of 1s, so that harm would not be seen; make periods longer or looks shorter",

@@ -85,15 +85,12 @@ func TestGarbledMachines(t *testing.T) {
 	base := t.TempDir()
 	testkit.OK(t, testkit.MadeHybrid(base))
 	var files []string
-	err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			files = append(files, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	testkit.Check(t, func(t *rapid.T) {
 		kept := map[string][]byte{}
 		defer func() {

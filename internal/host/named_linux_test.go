@@ -88,10 +88,7 @@ func TestNamedByAProcess(t *testing.T) {
 func TestNamedOnTheMachine(t *testing.T) {
 	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := testkit.Must(os.Open(os.DevNull))(t)
 	defer null.Close()
 	for _, err := range []error{
 		os.WriteFile(at("conf"), []byte("a=b"), 0o600), os.Symlink("conf", at("link")), syscall.Mkfifo(at("fifo"), 0o600), os.Symlink("fifo", at("to fifo")),

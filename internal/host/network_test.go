@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 const counterLines = `-- proc/self/net/netstat --
@@ -30,9 +30,7 @@ func TestReadNetwork(t *testing.T) {
 		{n.ListenOverflows, Known[int64](17, "", "/proc/net/netstat TcpExt ListenOverflows")},
 		{n.ListenDrops.Value, int64(19)}, {n.PassiveOpens.Value, int64(20000)},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Same(t, c.want, c.got)
 	}
 }
 
@@ -60,9 +58,7 @@ func TestClockSync(t *testing.T) {
 		"-- .hostlab/adjtimex --\n-1\n":   {Source: clockFile, State: StateError, Reason: "-1 is no status of a clock"},
 		"-- proc/x --\n":                  {Source: clockFile, State: StateAbsent, Reason: "no such file or directory"},
 	} {
-		if diff := cmp.Diff(want, readClockSync(tree(t, text))); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		testkit.Same(t, want, readClockSync(tree(t, text)), "", text)
 	}
 }
 

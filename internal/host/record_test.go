@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
@@ -186,9 +185,7 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		"proc/79/cmdline":                                                  "/usr/sbin/mysqld\x00--wsrep-sst-auth=redacted\n",
 	}
 	// An absolute link of this tree leads out of it: a recording's never does.
-	if diff := cmp.Diff(want, members(a)); diff != "" {
-		t.Errorf("recorded (-want +got):\n%s", diff)
-	}
+	testkit.Same(t, want, members(a), "recorded")
 	text := string(txtar.Format(a))
 	for _, secret := range []string{"hunter2", "jane", "example.com", "10.0.0.9", "10.1.2.3", "win01", "ABC123", "INV-0815", "5000c500", "6d1b3a3e", "rows of", "f0Vq3"} {
 		if strings.Contains(text, secret) {
@@ -196,9 +193,7 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		}
 	}
 	again := record(t, unpack(t, a), "odd", []string{"/log/wal/000000010000000000000001"})
-	if diff := cmp.Diff(members(a), members(again)); diff != "" {
-		t.Errorf("recording of the recording (-first +second):\n%s", diff)
-	}
+	testkit.Same(t, members(a), members(again), "recording of the recording (-first +second)")
 }
 
 func TestRecordRefuses(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -283,9 +285,7 @@ func TestStorageFacts(t *testing.T) {
 		{s.FreeBytes, Known[int64](123456, "B", "/.hostlab/statx/.attr free")}, {s.NetworkFS(), false},
 		{StorageOf(tr, "/ro").ReadOnly.Value, true}, {StorageOf(tr, "/ro").FreeBytes.State, StateAbsent},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Same(t, c.want, c.got)
 	}
 	list, disks := readStorage(tr, []PathQuery{{"/", "log-dir"}, {"/ro", "postgresql log"}})
 	if len(list) != 2 || list[0].Purpose != "log-dir" || list[1].Purpose != "postgresql log" {
@@ -320,9 +320,7 @@ func TestDisksLeavesOutWhatHoldsNothing(t *testing.T) {
 	for _, d := range disks {
 		names = append(names, d.Name)
 	}
-	if diff := cmp.Diff([]string{"loop1", "nvme0n1", "nvme1n1"}, names); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Same(t, []string{"loop1", "nvme0n1", "nvme1n1"}, names)
 }
 
 func TestStorageCannotLook(t *testing.T) {

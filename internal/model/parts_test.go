@@ -251,9 +251,7 @@ func TestSearches(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{"PERFCHECK", "PERFDECPOL", "PERFDECTIME", "PROCTHROTTLEMAX", "PROCTHROTTLEMIN", "domain", "utilisation_reference"}
-	if d := cmp.Diff(want, names); d != "" {
-		t.Errorf("parameters (-want +got):\n%s", d)
-	}
+	testkit.Same(t, want, names, "parameters")
 
 	v, err := LoadWhereEffectVanishes(ctx, c, base, CPUSeconds, 1.05, o)
 	if err != nil || !v.Found || v.Everywhere || v.Load < 0.7 || v.Load > 0.95 {

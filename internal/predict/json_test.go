@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/document"
@@ -111,9 +110,7 @@ func TestCells(t *testing.T) {
 	if !(low.Estimate.Value > high.Estimate.Value) {
 		t.Errorf("the bounds of hwp are %v and %v", low.Estimate, high.Estimate)
 	}
-	if diff := cmp.Diff(1, len(d.Map.Ratios)/len(predict.SweepLoads())); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, 1, len(d.Map.Ratios)/len(predict.SweepLoads()))
 	refused := map[string]bool{}
 	for _, r := range d.Refused {
 		refused[r.Policy] = true

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/predict"
+	"hostlab/internal/testkit"
 )
 
 // TestLoadsAreNamed holds that no load is written as nothing or as all.
@@ -50,9 +51,7 @@ func TestCommandCovers(t *testing.T) {
 	n := a.TestNote()
 	for _, want := range []string{"does not cover schedutil", "CPUs of sap", "a load of 99 %, but has 95 %",
 		"does not scale"} {
-		if !strings.Contains(n, want) {
-			t.Errorf("%q is not in: %s", want, n)
-		}
+		testkit.Has(t, n, want)
 	}
 }
 

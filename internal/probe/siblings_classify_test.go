@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/result"
@@ -146,8 +145,6 @@ func TestNearness(t *testing.T) {
 		for i := range c.ns {
 			c.ns[i] *= 1e-9
 		}
-		if d := cmp.Diff(c.want, nearness(c.ns)); d != "" {
-			t.Errorf("%v: %s", c.ns, d)
-		}
+		testkit.Same(t, c.want, nearness(c.ns), c.ns)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -77,7 +75,5 @@ func TestBelow(t *testing.T) {
 	for _, s := range Below(all, 3) {
 		got = append(got, s.PID)
 	}
-	if diff := cmp.Diff([]int{5, 4, 3}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []int{5, 4, 3}, got)
 }

@@ -152,9 +152,7 @@ func TestDownloadInBrowser(t *testing.T) {
 	if !json.Valid(saved) {
 		t.Fatal("the download is not JSON")
 	}
-	if diff := cmp.Diff(object(t, writeJSON(t, a)), object(t, saved)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, object(t, writeJSON(t, a)), object(t, saved))
 }
 
 // On paper the levers and findings stand with their reasons, dark ink on white.

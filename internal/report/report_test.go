@@ -20,8 +20,6 @@ import (
 
 	"compress/gzip"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
@@ -92,9 +90,7 @@ func TestTerminalSays(t *testing.T) {
 		want = append(want, l.Title())
 	}
 	for _, w := range want {
-		if !strings.Contains(strings.ToLower(text), strings.ToLower(w)) {
-			t.Errorf("does not say %q", w)
-		}
+		testkit.Has(t, strings.ToLower(text), strings.ToLower(w), w)
 	}
 }
 
@@ -218,9 +214,7 @@ func TestHTMLData(t *testing.T) {
 				got = nil
 				testkit.OK(t, json.NewDecoder(z).Decode(&got))
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Same(t, want, got)
 		})
 	}
 }
@@ -257,9 +251,7 @@ func TestPictures(t *testing.T) {
 	}
 	for name, want := range map[string][]string{"guest": {"wakeup", "latency", "speedup", "topology"},
 		"big": {"wakeup", "latency", "speedup", "frequency", "topology"}, "empty": nil} {
-		if diff := cmp.Diff(want, heads(render(t, samples[name]()))); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testkit.Same(t, want, heads(render(t, samples[name]())), name)
 	}
 	for _, cpu := range []int{0, 255, 256, 511} {
 		if want := fmt.Sprintf("<title>CPU %d, socket", cpu); !strings.Contains(render(t, Big()), want) {
@@ -288,9 +280,7 @@ func TestAxisOfCPUs(t *testing.T) {
 			t.Errorf("%d CPUs: the highest tick is %v", cpus, most)
 		}
 		want := "<title>PostgreSQL 15.18 on db01.example.com, 2026-11-21 09:30 UTC · hostlab assessment</title>"
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s", want)
-		}
+		testkit.Has(t, page, want)
 	}
 }
 
@@ -325,9 +315,7 @@ func TestMeasurementsAreComplete(t *testing.T) {
 	a := Guest()
 	page := html.UnescapeString(render(t, a))
 	for _, m := range a.Probes {
-		if !strings.Contains(page, ">"+m.Name+"<") {
-			t.Errorf("%s is not in the page", m.Name)
-		}
+		testkit.Has(t, page, ">"+m.Name+"<", m.Name)
 		if !m.Known() || !m.Estimate.HasInterval() {
 			continue
 		}
@@ -336,9 +324,7 @@ func TestMeasurementsAreComplete(t *testing.T) {
 		}
 	}
 	for _, f := range a.Results {
-		if !strings.Contains(page, f.ID) {
-			t.Errorf("%s is not in the page", f.ID)
-		}
+		testkit.Has(t, page, f.ID)
 	}
 	for _, l := range a.Levers {
 		for _, e := range l.Evidence {

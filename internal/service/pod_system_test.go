@@ -111,10 +111,7 @@ func TestPod(t *testing.T) {
 		if s.group.path != group || s.PID == 0 {
 			t.Errorf("%s: group %s, process %d; want %s", text, s.group.path, s.PID, group)
 		}
-		m, err := s.NewMeter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(s.NewMeter())(t)
 		r := Reading{}
 		for end := testkit.End(t); (r.Throttled == nil || *r.Throttled == 0) &&
 			time.Now().Before(end); time.Sleep(50 * time.Millisecond) {

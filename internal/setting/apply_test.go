@@ -167,9 +167,7 @@ func TestForeignAndForce(t *testing.T) {
 		t.Error(diff)
 	}
 	b.value(swappinessFile, "77")
-	if diff := cmp.Diff(map[string]Result{"swappiness": Restored}, b.revert("", ReachAll)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[string]Result{"swappiness": Restored}, b.revert("", ReachAll))
 	b.value(swappinessFile, "60")
 }
 
@@ -341,9 +339,7 @@ func TestRequestBehindALimit(t *testing.T) {
 	before := b.m.values()
 	b.must("set", "max_freq@policy0=2GHz", "min_freq@policy0=2GHz")
 	b.revert("", ReachOurs)
-	if diff := cmp.Diff(before, b.m.values()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, before, b.m.values())
 }
 
 // What was asked for and is there already is looked at again when another step may move it.
@@ -392,9 +388,7 @@ func TestEPPOfACPUThatWasOffline(t *testing.T) {
 	if got["governor@policy2"] != Restored || got["epp@policy2"] != Restored {
 		t.Errorf("%v", got)
 	}
-	if diff := cmp.Diff(before, b.m.values()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, before, b.m.values())
 	if len(b.j.Entries()) != 0 {
 		t.Errorf("left in the journal: %v", b.j.Entries())
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
 )
@@ -199,9 +197,7 @@ func TestPlans(t *testing.T) {
 			for _, s := range p.Skipped {
 				got = append(got, s.Name+": left out, "+s.Reason)
 			}
-			if diff := cmp.Diff(c.steps, got); diff != "" {
-				t.Errorf("steps (-expected +got):\n%s", diff)
-			}
+			testkit.Same(t, c.steps, got, "steps (-expected +got)")
 		})
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 	"hostlab/internal/trust"
 )
@@ -192,9 +190,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				free()
 				back("", false)
 			}
-			if diff := cmp.Diff(was, tree(t, root)); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Same(t, was, tree(t, root))
 			if _, err := os.Stat(filepath.Join(dir, journalFile)); err == nil {
 				t.Error("the journal is still there")
 			}
@@ -218,9 +214,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff(was, tree(t, root)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, was, tree(t, root))
 }
 
 // A tree is the directory that was opened: one that takes its name meanwhile, or a link there, is
@@ -241,9 +235,7 @@ func TestTreeIsHeld(t *testing.T) {
 	}
 	_, err = Apply(context.Background(), sys, j, "set", plan, false)
 	testkit.OK(t, errors.Join(err, j.Close()))
-	if diff := cmp.Diff(was, tree(t, other)); diff != "" {
-		t.Errorf("the tree behind the link changed:\n%s", diff)
-	}
+	testkit.Same(t, was, tree(t, other), "the tree behind the link changed")
 	if got := tree(t, moved); got["/proc/sys/vm/swappiness"] != "10" || got["/var/lib/hostlab/"+journalFile] == "" {
 		t.Errorf("%v", got)
 	}

@@ -312,7 +312,5 @@ func TestPowerForeignScheme(t *testing.T) {
 	}
 	testkit.Must(r.process(fate{}, putBack))(t)
 	maps.DeleteFunc(was, func(key, _ string) bool { return strings.HasPrefix(key, hostlabScheme) })
-	if diff := cmp.Diff(was, r.state()); diff != "" {
-		t.Errorf("the copy is to go, and nothing else:\n%s", diff)
-	}
+	testkit.Same(t, was, r.state(), "the copy is to go, and nothing else")
 }

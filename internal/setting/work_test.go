@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -110,9 +108,7 @@ func TestWorkPutsBack(t *testing.T) {
 	m := newMachine(1)
 	was := m.values()
 	testkit.Must(m.process(fate{}, work))(t)
-	if diff := cmp.Diff(was, m.values()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, was, m.values())
 	if len(m.writes) < 30 {
 		t.Errorf("only %d writes: %q", len(m.writes), m.writes)
 	}

@@ -127,15 +127,12 @@ func TestLatencies(t *testing.T) {
 	until(t, func() map[string]string {
 		p := play(t, "wake", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=4")
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always,
+		r := testkit.Must(Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always,
 			Progress: func(time.Duration) {
 				if windows++; windows == 1 {
 					_, _ = p.in.Write([]byte("\n"))
 				}
-			}})
-		if err != nil {
-			t.Fatal(err)
-		}
+			}}))(t)
 		var own []float64
 		for line, err := p.out.ReadString('\n'); line != "end\n"; line, err = p.out.ReadString('\n') {
 			ns, bad := strconv.ParseFloat(strings.TrimSpace(line), 64)

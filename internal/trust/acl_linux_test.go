@@ -52,10 +52,7 @@ func TestAccessLists(t *testing.T) {
 			for _, path := range []string{filepath.Dir(below), file} {
 				testkit.OK(t, unix.Setxattr(path, access, c.list, 0))
 			}
-			f, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := testkit.Must(os.Open(file))(t)
 			defer f.Close()
 			_, above := Parents(below)
 			_, holder := Holder(filepath.Dir(below))

@@ -93,10 +93,7 @@ func TestSecret(t *testing.T) {
 	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true},
 		0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
 		testkit.OK(t, os.Chmod(path, mode))
-		f, err := OpenRegular(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(OpenRegular(path))(t)
 		for i, err := range []error{Secret(f), SecretKey(f)} {
 			if (err == nil) != want[i] {
 				t.Errorf("mode %o, key %v: %v", mode, i == 1, err)

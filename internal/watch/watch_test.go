@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
@@ -28,13 +26,9 @@ type machine struct {
 func (m machine) put(path, text string) {
 	m.t.Helper()
 	path = filepath.Join(m.dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	// In place, as the kernel's files are: a sampler holds them open.
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func newMachine(t *testing.T) machine {
@@ -94,9 +88,7 @@ func TestSampleOfATree(t *testing.T) {
 	for _, u := range s.Info().Unknown {
 		what = append(what, u.What)
 	}
-	if diff := cmp.Diff([]string{"pressure", "effective frequency"}, what); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []string{"pressure", "effective frequency"}, what)
 
 	// A CPU that goes offline is left out, and one that comes back is there again.
 	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 230 0 60 1050 20 0 0 5 0 0\n")

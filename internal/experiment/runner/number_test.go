@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
@@ -45,9 +43,7 @@ func TestRunsAreNumbered(t *testing.T) {
 	}
 	want := []float64{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}
 	for _, interrupt := range []bool{false, true} {
-		if diff := cmp.Diff(want, values("0.0", interrupt)); diff != "" {
-			t.Errorf("interrupted %v (-want +got):\n%s", interrupt, diff)
-		}
+		testkit.Same(t, want, values("0.0", interrupt), "interrupted ", interrupt)
 	}
 	noisy := values("0.1", false)
 	for i := 3; i < len(noisy); i++ {
@@ -55,9 +51,7 @@ func TestRunsAreNumbered(t *testing.T) {
 			t.Errorf("runs %d and %d have the same jitter: %v", i-3, i, noisy[i])
 		}
 	}
-	if diff := cmp.Diff(noisy, values("0.1", true)); diff != "" {
-		t.Errorf("what a run draws depends on an interruption (-whole +resumed):\n%s", diff)
-	}
+	testkit.Same(t, noisy, values("0.1", true), "what a run draws depends on an interruption (-whole +resumed)")
 }
 
 // A response of 0, of which there is no ratio, is a value, and says what can be done.

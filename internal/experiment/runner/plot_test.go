@@ -31,19 +31,13 @@ read = ["cat", "running"]
 func (b *bench) reboot() {
 	b.t.Helper()
 	b.bootN++
-	text, err := os.ReadFile(filepath.Join(b.dir, "configured"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.dir, "configured")))(b.t)
 	b.write("running", string(text))
 }
 
 func (b *bench) file(name string) string {
 	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.dir, name)))(b.t)
 	return strings.TrimSpace(string(text))
 }
 
@@ -112,9 +106,7 @@ func TestReboots(t *testing.T) {
 	if got := b.file("configured"); got != "on" {
 		t.Errorf("configured is %q at the end", got)
 	}
-	if !strings.Contains(strings.Join(b.notes, "\n"), "next boot") {
-		t.Errorf("notes: %q", b.notes)
-	}
+	testkit.Has(t, strings.Join(b.notes, "\n"), "next boot", b.notes)
 }
 
 // Ctrl-C within a plot puts the configuration back; a resume in the same boot goes

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
 )
@@ -40,21 +38,14 @@ package-0
 
 func setCounter(t *testing.T, tree host.Tree, zone, value string) {
 	t.Helper()
-	if err := os.WriteFile(tree.Join(powercap+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(tree.Join(powercap+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600))
 }
 
 // Packages are summed, each once, and a counter that wraps goes on.
 func TestMeasure(t *testing.T) {
 	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, raplZones)}
-	m, err := openRAPL(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"package-0", "package-1"}, m.packages()); diff != "" {
-		t.Error(diff)
-	}
+	m := testkit.Must(openRAPL(tree))(t)
+	testkit.Same(t, []string{"package-0", "package-1"}, m.packages())
 	stop := m.measure()
 	setCounter(t, tree, "intel-rapl:0", "671150") // 328,850 uJ to the wrap, and these
 	setCounter(t, tree, "intel-rapl:1", "3500000")

@@ -32,9 +32,7 @@ func TestResumeRefusesAnotherStudy(t *testing.T) {
 		t.Error("not refused")
 	}
 	for _, want := range []string{"-retries = 2\n", "+retries = 3\n"} {
-		if !strings.Contains(changed.Diff, want) {
-			t.Errorf("no %q in the difference:\n%s", want, changed.Diff)
-		}
+		testkit.Has(t, changed.Diff, want)
 	}
 	if len(b.record().Runs) != before {
 		t.Error("runs were added")
@@ -105,16 +103,12 @@ func TestPending(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(len(want), len(got)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, len(want), len(got))
 	attempts := map[int]int{}
 	for _, s := range got {
 		attempts[s.slot] = s.attempt
 	}
-	if diff := cmp.Diff(map[int]int{0: 3, 1: 2, 2: 1}, attempts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[int]int{0: 3, 1: 2, 2: 1}, attempts)
 }
 
 // A retry comes at any place among what is left, equally often, and again the same for
@@ -169,9 +163,7 @@ func TestSeedIsDrawn(t *testing.T) {
 			t.Errorf("%v: the recorded study has seed %d, the record %d", err, st.Design.Seed, x.Design.Seed)
 		}
 		_, want := experiment.Plan(st)
-		if diff := cmp.Diff(want, x.Blocks); diff != "" {
-			t.Errorf("the seed does not give the plan again:\n%s", diff)
-		}
+		testkit.Same(t, want, x.Blocks, "the seed does not give the plan again")
 	}
 	if len(seeds) != 3 {
 		t.Errorf("seeds %v", seeds)

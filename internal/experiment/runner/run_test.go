@@ -88,9 +88,7 @@ func TestVoidRunsAreMadeAgain(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"max_foreign_cpu 3 %", "max_steal 1 %", "", "throttled"} {
-		if !strings.Contains(r.Runs[i+1].Reason, want) {
-			t.Errorf("run %d: %q, want %q", i+1, r.Runs[i+1].Reason, want)
-		}
+		testkit.Has(t, r.Runs[i+1].Reason, want, i+1)
 	}
 }
 
@@ -196,9 +194,7 @@ func TestWorkloadFailsNowAndThen(t *testing.T) {
 	b.complete()
 	failed := b.failed()
 	for _, reason := range failed {
-		if !strings.Contains(reason, "fails, as") {
-			t.Errorf("reason %q", reason)
-		}
+		testkit.Has(t, reason, "fails, as")
 	}
 	if len(failed) < 4 {
 		t.Errorf("%d failed", len(failed))

@@ -32,21 +32,14 @@ func (b *bench) machine(files map[string]string) {
 	b.t.Helper()
 	for name, text := range files {
 		path := filepath.Join(b.tree, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(b.t, os.WriteFile(path, []byte(text+"\n"), 0o600))
 	}
 }
 
 func (b *bench) has(name string) string {
 	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.tree, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.tree, name)))(b.t)
 	return strings.TrimSpace(string(text))
 }
 
@@ -229,9 +222,7 @@ func (b *bench) keepOnPanic() {
 		defer func() {
 			if p := recover(); p != nil {
 				for _, dir := range []string{b.tree, b.cfg.Dir} {
-					if err := os.CopyFS(filepath.Join(copyTo, filepath.Base(dir)), os.DirFS(dir)); err != nil {
-						b.t.Fatal(err)
-					}
+					testkit.OK(b.t, os.CopyFS(filepath.Join(copyTo, filepath.Base(dir)), os.DirFS(dir)))
 				}
 				panic(p)
 			}
@@ -247,12 +238,8 @@ func (b *bench) keepOnPanic() {
 		_ = b.run()
 	}()
 	for _, dir := range []string{b.tree, b.cfg.Dir} {
-		if err := os.RemoveAll(dir); err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join(copyTo, filepath.Base(dir)))); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.RemoveAll(dir))
+		testkit.OK(b.t, os.CopyFS(dir, os.DirFS(filepath.Join(copyTo, filepath.Base(dir)))))
 	}
 	b.cfg.sys.settings = b.settings()
 	if got := b.has(swappinessFile); got == "35" {

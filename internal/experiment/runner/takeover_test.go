@@ -26,10 +26,7 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 		s.Close()
 		b.write("level", value+"\n")
 		b.cfg.Force = false
-		journal, err := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		journal := testkit.Must(os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl")))(t)
 		err = b.run()
 		if !refuses {
 			if err != nil {

@@ -181,9 +181,7 @@ func TestFoundWithoutPassword(t *testing.T) {
 	if got := f.bytes(); !bytes.Contains(got, []byte("pg_backend_pid")) || bytes.Contains(got, []byte(ofRoot)) {
 		t.Errorf("%v; it was sent %q", err, got)
 	}
-	if !strings.Contains(d.Doubt(), "process "+strconv.Itoa(os.Getpid())+" was found") {
-		t.Errorf("doubt is %q", d.Doubt())
-	}
+	testkit.Has(t, d.Doubt(), "process "+strconv.Itoa(os.Getpid())+" was found")
 }
 
 // What has taken the place of the socket since the process was found is not spoken to.

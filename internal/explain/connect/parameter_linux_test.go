@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // pg is a server of our own, with how to open a parameter of it.
@@ -23,10 +24,7 @@ type pg struct {
 
 func startPG(t *testing.T) *pg {
 	t.Helper()
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	t.Cleanup(func() { s.Close() })
 	return &pg{t, s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"}
 }
@@ -200,10 +198,7 @@ func TestPostgresParameterRefused(t *testing.T) {
 	s.dsn = dsn
 	// A reload would make a change of somebody else's take effect.
 	s.exec("alter system set checkpoint_timeout = '7min'")
-	p, err := s.try("commit_delay")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = testkit.Must(s.try("commit_delay"))(t)
 	if _, err := p.Save(t.Context()); err == nil || !strings.Contains(err.Error(),
 		"checkpoint_timeout = 7min, which is not in force yet") {
 		t.Errorf("%v", err)
@@ -275,9 +270,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	}
 	other("300")
 	reload("checkpoint_timeout", "420")
-	if err := set("1000"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, set("1000"))
 	s.exec("alter system reset checkpoint_timeout")
 	if err := set("1000"); err == nil || !strings.Contains(err.Error(),
 		"no longer have checkpoint_timeout, of which 420 is still in force") {
@@ -292,9 +285,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	// Of the same one, while a level is in force: it ends nevertheless.
 	for _, back := range []func() error{func() error { return set("") },
 		func() error { return p.Back(t.Context(), was, []string{"1000"}, false) }} {
-		if err := set("1000"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, set("1000"))
 		s.exec("alter system set commit_delay = 77")
 		if err := back(); err == nil || !strings.Contains(err.Error(), "another program has changed commit_delay") {
 			t.Errorf("%v", err)
@@ -377,25 +368,14 @@ func TestMariaDBParameter(t *testing.T) {
 	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"},
 		"innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"},
 		"max_join_size": {"1000000", "-"}} {
-		p, err := OpenParameter(t.Context(), d, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(OpenParameter(t.Context(), d, name))(t)
 		defer p.Close()
 		if _, err := p.Level(levels[1]); err == nil {
 			t.Errorf("%s takes %s", name, levels[1])
 		}
-		level, err := p.Level(levels[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		was, err := p.Save(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Set(t.Context(), level, was); err != nil {
-			t.Fatal(err)
-		}
+		level := testkit.Must(p.Level(levels[0]))(t)
+		was := testkit.Must(p.Save(t.Context()))(t)
+		testkit.Must(p.Set(t.Context(), level, was))(t)
 		if now, err := p.Read(t.Context()); err != nil || now != level || now == was.Value {
 			t.Errorf("%s reads %s, %v; it was %s", name, now, err, was.Value)
 		}

@@ -129,9 +129,7 @@ func TestTotalsByVersion(t *testing.T) {
 		for _, f := range Findings(r) {
 			said += f.Text + "\n"
 		}
-		if !strings.Contains(said, "checkpoints in 6.00 s were forced by max_wal_size (32MB)") {
-			t.Errorf("%d: %q", major, said)
-		}
+		testkit.Has(t, said, "checkpoints in 6.00 s were forced by max_wal_size (32MB)", major)
 		// Full pages and sessions are counted from 14 on.
 		if counted := strings.Contains(said, "full pages") && strings.Contains(said, "clients connect"); counted != (major >= 14) {
 			t.Errorf("%d: %q", major, said)

@@ -118,9 +118,7 @@ func TestVersions(t *testing.T) {
 		v := versionOf(number)
 		all := v.activity().SQL + v.counters(true).SQL + v.databases().SQL + v.tell().SQL + v.running(false).SQL
 		for word := range strings.SplitSeq(c.has, "|") {
-			if !strings.Contains(all, word) {
-				t.Errorf("%d lacks %s", number, word)
-			}
+			testkit.Has(t, all, word, number)
 		}
 		for word := range strings.SplitSeq(c.lacks, "|") {
 			if strings.Contains(all, word) {

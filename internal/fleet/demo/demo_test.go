@@ -83,10 +83,7 @@ func TestMake(t *testing.T) {
 	if a, b := by[planted.Clone[0]][0], by[planted.Clone[1]][0]; a.Machine == "" || a.Machine != b.Machine {
 		t.Errorf("clones %q and %q", a.Machine, b.Machine)
 	}
-	text, err := os.ReadFile(dir + ".planted.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(dir + ".planted.json"))(t)
 	var again Planted
 	if err := json.Unmarshal(text, &again); err != nil || again.Documents != planted.Documents {
 		t.Errorf("%v: %s", err, text)

@@ -31,9 +31,7 @@ func TestHistory(t *testing.T) {
 	_, figure, _ := strings.Cut(page, "<h3>Commit latency</h3>")
 	figure, _, _ = strings.Cut(figure, "</figure>")
 	for _, m := range moments {
-		if !strings.Contains(figure, `<th scope="row">`+m+"</th>") {
-			t.Errorf("no row of %s", m)
-		}
+		testkit.Has(t, figure, `<th scope="row">`+m+"</th>", m)
 	}
 	for series := range 2 {
 		path := regexp.MustCompile(fmt.Sprintf(`<path d="([^"]+)" class="trace k%d"/>`, series)).FindStringSubmatch(figure)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/testkit"
 )
 
 // tokens makes tokens of a file, with what each may do.
@@ -25,35 +26,23 @@ func tokens(t *testing.T, may ...string) (list Tokens, sent []string) {
 		file += fmt.Sprintf("[[token]]\nname = \"t%d\"\nsha256 = %q\n%s\n", i, hash, m)
 		sent = append(sent, token)
 	}
-	list, err := ReadTokens([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list = testkit.Must(ReadTokens([]byte(file)))(t)
 	return list, sent
 }
 
 // post sends a body and returns the status and the line of the answer.
 func post(t *testing.T, url, token string, body io.Reader, headers ...string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, url, body))(t)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := testkit.Must(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(io.ReadAll(resp.Body))(t)
 	if strings.Count(string(text), "\n") != 1 || strings.ContainsAny(string(text), "\x1b\u202e") {
 		t.Errorf("the answer is %q, not one plain line", text)
 	}
@@ -64,12 +53,8 @@ func zipped(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	if _, err := z.Write(body); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(z.Write(body))(t)
+	testkit.OK(t, z.Close())
 	return out.Bytes()
 }
 
@@ -154,15 +139,9 @@ func TestPrivate(t *testing.T) {
 				t.Errorf("%s with token %d: %d", path, i, resp.StatusCode)
 			}
 		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil))(t)
 		r.SetBasicAuth("anybody", sent[1])
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := testkit.Must(http.DefaultClient.Do(r))(t)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("%s with a password: %d", path, resp.StatusCode)

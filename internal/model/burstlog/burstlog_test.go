@@ -23,12 +23,8 @@ func TestRead(t *testing.T) {
 {"cpu":1,"at":0.02,"busy":0.03,"idle":0.05}
 {"cpu":0,"at":0.1,"busy":0.02,"idle":0}
 `)))(t)
-	if diff := cmp.Diff([]float64{0.06, 0.03, 0.02}, r.Busy); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]float64{0.04, 0.05}, r.Idle); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []float64{0.06, 0.03, 0.02}, r.Busy)
+	testkit.Same(t, []float64{0.04, 0.05}, r.Idle)
 	if math.Abs(r.Span-0.12) > 1e-12 || r.Active != 2 || len(r.Warnings) != 0 {
 		t.Errorf("span %v, active %d, warnings %q", r.Span, r.Active, r.Warnings)
 	}
@@ -93,9 +89,7 @@ func TestSmallGapsAreCutOut(t *testing.T) {
 	r := testkit.Must(burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":1,"idle":1}
 {"cpu":0,"at":2.05,"busy":1,"idle":1}`)))(t)
 	want := []string{"gaps of up to 50 ms in all were cut out of the record, on 1 of 1 CPUs"}
-	if diff := cmp.Diff(want, r.Warnings); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, r.Warnings)
 }
 
 func TestCoarseRecordsAreWarnedOf(t *testing.T) {

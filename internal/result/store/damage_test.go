@@ -109,9 +109,7 @@ func TestDamage(t *testing.T) {
 					t.Errorf("%s: %v; want one line with %q and the directory", which, err, c.want)
 				}
 			}
-			if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-				t.Errorf("changed: %s", diff)
-			}
+			testkit.Same(t, before, tree(t, dir), "changed")
 		})
 	}
 }

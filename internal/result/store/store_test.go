@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
@@ -74,9 +72,7 @@ func TestRoundTrip(t *testing.T) {
 	testkit.OK(t, s.End(end))
 	want := &Record{Dir: dir, Experiment: sample(2), Study: []byte("study\n"), Runs: runs, End: &end, Journal: []Entry{entry}}
 	for _, got := range []*Record{s.Record(), mustLoad(t, dir)} {
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Same(t, want, got)
 	}
 	if changed := mustLoad(t, dir).Changed(); len(changed) != 1 || changed[0].Factor != "f" {
 		t.Errorf("changed: %v", changed)
@@ -102,9 +98,7 @@ func TestCreateRefuses(t *testing.T) {
 	if _, err := Create(dir, sample(2), nil); !errors.Is(err, ErrExists) {
 		t.Errorf("over a record: %v", err)
 	}
-	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-		t.Errorf("a refused Create changed the record: %s", diff)
-	}
+	testkit.Same(t, before, tree(t, dir), "a refused Create changed the record")
 
 	other := t.TempDir()
 	testkit.OK(t, os.WriteFile(filepath.Join(other, "thesis.tex"), nil, 0o600))

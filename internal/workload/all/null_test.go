@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
@@ -45,9 +43,7 @@ func TestScript(t *testing.T) {
 		}
 	}
 	want := []string{"3", "missing", "failed", "-4", "0", "3", "missing"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got)
 }
 
 func TestScriptIsChecked(t *testing.T) {

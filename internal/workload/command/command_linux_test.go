@@ -299,12 +299,9 @@ func TestEndsItsDaemon(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
-	got, err := trial{given: self(t, "flood", strconv.Itoa(1<<30)), picks: []workload.Pick{
+	got := testkit.Must(trial{given: self(t, "flood", strconv.Itoa(1<<30)), picks: []workload.Pick{
 		{Name: "last", From: `regex:end=(\d+)`}, {Name: "json", From: "json:$"}, {Name: "first", From: `regex:begin=(\d+)`}, {Name: "both", From: `regex:=(\d+)`},
-	}}.run(t, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.run(t, t.Context()))(t)
 	if got.Values["last"] != 2 || got.Values["first"] != 1 || len(got.Warnings) != 2 {
 		t.Errorf("values %v, warnings %v", got.Values, got.Warnings)
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"hostlab/internal/testkit"
@@ -28,9 +27,7 @@ func TestTable(t *testing.T) {
 			testkit.OK(t, scan(&row[0], &row[1]))
 			got = append(got, row)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", engine, diff)
-		}
+		testkit.Same(t, want, got, engine)
 	}
 	db := testkit.Must(OpenFile(filepath.Join(t.TempDir(), "50% of #1?.db"), ""))(t)
 	defer db.Close()

@@ -285,21 +285,15 @@ func TestOffers(t *testing.T) {
 	levels := []string{"none", "sibling", "core", "same", "rotation"}
 	cfg := workload.Config{Params: params(t, nil), Machine: m}
 	want := map[string]string{"core": "no other core shares the last-level cache of CPU 0"}
-	if diff := cmp.Diff(want, Workload{}.Offers(cfg, "scanner", levels, m)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Same(t, want, Workload{}.Offers(cfg, "scanner", levels, m))
 	known := result.Machine{CPUs: 4, Cores: 2, Victim: new(0), Scan: 1 << 20,
 		Scanner: map[string]int{"sibling": 2, "same": 0}}
-	if diff := cmp.Diff(known, Workload{}.Machine(cfg, m)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Same(t, known, Workload{}.Machine(cfg, m))
 	m.Allowed = []int{1}
 	got := Workload{}.Offers(cfg, "scanner", []string{"none", "sibling", "rotation"}, m)
 	want = map[string]string{"sibling": "none of the CPUs that may be used shares a core with CPU 1",
 		"rotation": "one CPU may be used, and it takes two"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Same(t, want, got)
 	if got := (Workload{}).Offers(cfg, "victim", []string{"-1", "1", "3"}, m); len(got) != 1 || got["3"] == "" {
 		t.Errorf("victims: %v", got)
 	}
@@ -348,9 +342,7 @@ func TestWatched(t *testing.T) {
 		if _, b := c.s.ends(c.cell); b != c.b {
 			t.Errorf("%v: watched with CPU %d, want %d", c.cell.Threads, b, c.b)
 		}
-		if diff := cmp.Diff(c.idle, c.s.idleSiblings(c.cell)); diff != "" {
-			t.Errorf("%v: idle (-want +got):\n%s", c.cell.Threads, diff)
-		}
+		testkit.Same(t, c.idle, c.s.idleSiblings(c.cell), c.cell.Threads, ": idle")
 	}
 }
 
@@ -383,13 +375,9 @@ func TestCPUsThatGo(t *testing.T) {
 	defer opened.Close()
 	got := opened.(*session)
 	if runtime.GOOS == "linux" && !slices.Equal(all, []int{2}) {
-		if diff := cmp.Diff(all, got.m.CPUs()); diff != "" {
-			t.Errorf("at Open (-want +got):\n%s", diff)
-		}
+		testkit.Same(t, all, got.m.CPUs(), "at Open")
 	}
 	got.m, got.seen, got.cfg.Machine = cpus.New(smt4(), []int{2}, nil), []int{2}, workload.Machine{}
 	testkit.OK(t, got.look(t.Context()))
-	if diff := cmp.Diff(all, got.m.CPUs()); diff != "" {
-		t.Errorf("after a change (-want +got):\n%s", diff)
-	}
+	testkit.Same(t, all, got.m.CPUs(), "after a change")
 }
