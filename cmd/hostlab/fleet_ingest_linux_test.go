@@ -57,9 +57,7 @@ func TestTwoIngests(t *testing.T) {
 				}
 				all += added
 			}
-			if all != documents {
-				t.Errorf("%d were new to one or the other, of %d", all, documents)
-			}
+			testkit.Is(t, documents, all, "were new to one or the other, of")
 			out, err := exec.Command("hostlab", "fleet", "ingest", "--store", store, spool).CombinedOutput()
 			if want := fmt.Sprintf("%d documents read: 0 new, %d known, 0 refused\n", documents, documents); err != nil ||
 				string(out) != want {

@@ -62,12 +62,8 @@ func TestFleetOfDemo(t *testing.T) {
 		t.Errorf("--out of report: %d bytes, not what it prints: %v", len(text), err)
 	}
 	status := object("status", "--exceptions", spool+".exceptions.toml")
-	if n := len(status["accepted"].([]any)); n != 1 {
-		t.Errorf("%d findings are accepted", n)
-	}
-	if n := len(status["expired"].([]any)); n != 1 {
-		t.Errorf("%d exceptions have expired", n)
-	}
+	testkit.Is(t, 1, len(status["accepted"].([]any)), "findings are accepted")
+	testkit.Is(t, 1, len(status["expired"].([]any)), "exceptions have expired")
 	status = object("status")
 	found, levers := map[string]bool{}, map[string]bool{}
 	for _, f := range status["findings"].([]any) {

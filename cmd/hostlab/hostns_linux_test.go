@@ -71,9 +71,7 @@ func TestProcRootErrors(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 		var out, errs bytes.Buffer
-		if status := run(t.Context(), []string{"version", "--proc-root", ""},
-			streams{&bytes.Buffer{}, &out, &errs}); status != exitUsage {
-			t.Errorf("an empty --proc-root: status %d, %s", status, errs.String())
-		}
+		testkit.Is(t, exitUsage, run(t.Context(), []string{"version", "--proc-root", ""},
+			streams{&bytes.Buffer{}, &out, &errs}), "an empty --proc-root: status", errs.String())
 	}
 }

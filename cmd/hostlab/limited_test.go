@@ -59,14 +59,10 @@ func TestLimited(t *testing.T) {
 				}
 			}
 		}
-		if got != c.goes {
-			t.Errorf("%s: %q ends, want %q", name, got, c.goes)
-		}
+		testkit.Is(t, c.goes, got, name, "ends")
 	}
 	for text, want := range map[string]string{"192.0.2.7:80": "192.0.2.7/32", "[::ffff:192.0.2.7]:80": "192.0.2.7/32", "[2001:db8:1:2:3:4:5:6]:80": "2001:db8:1:2::/64", "[fe80::1%eth0]:80": "fe80::/64"} {
-		if got := origin(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text))); got.String() != want {
-			t.Errorf("%s: %s", text, got)
-		}
+		testkit.Is(t, want, origin(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text))).String(), text)
 	}
 }
 
@@ -105,7 +101,5 @@ func TestFleetServeFlood(t *testing.T) {
 	if line, err := answer.ReadString('\n'); err != nil || !strings.Contains(line, "201") {
 		t.Errorf("%q, %v", line, err)
 	}
-	if status := end(); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	testkit.Is(t, 0, end(), "exit status")
 }

@@ -23,9 +23,7 @@ func TestPlanNamesRisks(t *testing.T) {
 		"Risk     g at performance: CPUs draw more power while they are busy\n", "Risk     h at 7: what some_option may cost besides is not known here"} {
 		testkit.Has(t, out.String(), want)
 	}
-	if n := strings.Count(out.String(), "Risk"); n != 3 {
-		t.Errorf("%d risks", n)
-	}
+	testkit.Is(t, 3, strings.Count(out.String(), "Risk"), "risks")
 	out.Reset()
 	st.Design.Looks = []int{3}
 	if err := (&runOptions{}).plan(&out, st); err != nil || !strings.Contains(out.String(), "f at off: if the server or its host crashes") {

@@ -91,9 +91,7 @@ func TestWatchScreen(t *testing.T) {
 			tmux("send-keys", way)
 		}
 		screen := until("ended 0", "q quit")
-		if now := modes(); now != before {
-			t.Errorf("after %s the terminal's modes are %q, before %q", way, now, before)
-		}
+		testkit.Is(t, before, modes(), "after", way, "the terminal's modes are", "before")
 		var stty []string
 		for l := range strings.Lines(screen) {
 			if strings.Count(l, ":") > 10 {

@@ -123,20 +123,14 @@ func TestCompareLinesUp(t *testing.T) {
 func TestText(t *testing.T) {
 	c := interaction()
 	c.At = map[string]string{"b": "2", "a": "1"}
-	if got := c.String(); got != "mode on x size large at a 1, b 2" {
-		t.Error(got)
-	}
+	testkit.Is(t, "mode on x size large at a 1, b 2", c.String())
 	ratio := scale{result.Response{Compare: result.Ratio}}
 	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.35 %",
 		0.00012345: "0.01 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
-		if got := ratio.size(v); got != want {
-			t.Errorf("size(%v) = %q, want %q", v, got, want)
-		}
+		testkit.Is(t, want, ratio.size(v), "size", v, ") =")
 	}
 	seconds := scale{result.Response{Unit: "s", Compare: result.Difference}}
-	if got := seconds.signed(math.NaN()); got != "unknown" {
-		t.Error(got)
-	}
+	testkit.Is(t, "unknown", seconds.signed(math.NaN()))
 }
 
 // No record may break the analysis, whatever is in it, and none may get a verdict

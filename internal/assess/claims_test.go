@@ -82,9 +82,7 @@ func TestPodTable(t *testing.T) {
 func TestNeighbourInPod(t *testing.T) {
 	hog := Taker{Taker: proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30},
 		Container: &pods.Container{Namespace: "batch", Pod: "nightly-1", Name: "main"}}
-	if got := called(hog); got != "java (PID 4711, pod batch/nightly-1, container main)" {
-		t.Error(got)
-	}
+	testkit.Is(t, "java (PID 4711, pod batch/nightly-1, container main)", called(hog))
 	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of its container in the pod's manifest") ||
 		next.Command != "" {
 		t.Errorf("%+v", next)

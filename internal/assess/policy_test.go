@@ -54,9 +54,7 @@ func TestPolicies(t *testing.T) {
 	by := map[string]Policy{}
 	for _, x := range p.Rows {
 		by[x.Name] = x
-		if x.Today != (x.Name == "schedutil") {
-			t.Errorf("%s: today's %v", x.Name, x.Today)
-		}
+		testkit.Is(t, (x.Name == "schedutil"), x.Today, x.Name, "today's")
 	}
 	if x := by["powersave"]; x.CPUSeconds == nil || x.CPUSeconds.Value < 1.95 || x.CPUSeconds.Value > 2.05 ||
 		x.N != burstlog.Stretches || x.Evidence != result.Simulated {

@@ -114,9 +114,7 @@ func TestHolders(t *testing.T) {
 	}
 	few := served(map[explain.PartName]float64{explain.Locks: 2, explain.DatabaseCPU: 98})
 	few.Report.Blockers = m.Report.Blockers
-	if got := few.held(); got != "" {
-		t.Error(got)
-	}
+	testkit.Is(t, "", few.held())
 }
 
 // TestOneStatement: a statement that has most of the largest part is named in the answer, and one of many is not.

@@ -86,9 +86,7 @@ func TestDisplay(t *testing.T) {
 		{[]int{0, 1, 2, 5}, "", "0-2,5"},
 		{uint64(18446744073709551615), "", "18446744073709551615"},
 	} {
-		if got := display(c.v, c.unit); got != c.want {
-			t.Errorf("display(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
-		}
+		testkit.Is(t, c.want, display(c.v, c.unit), "display", c.v, c.unit, ") =")
 	}
 }
 

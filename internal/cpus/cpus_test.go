@@ -104,16 +104,10 @@ func TestOffers(t *testing.T) {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
-		if n := len(h.Offers([]string{All, "0", "9"})); n != 1 {
-			t.Errorf("%s: %d of all, 0 and 9 cannot be had", name, n)
-		}
-		if n := len(h.alike([]string{"1", Cores, "2"}, Threads, Cores)); n != 0 {
-			t.Errorf("%s: %d counts of three cannot be had", name, n)
-		}
+		testkit.Is(t, 1, len(h.Offers([]string{All, "0", "9"})), name, "of all, 0 and 9 cannot be had")
+		testkit.Is(t, 0, len(h.alike([]string{"1", Cores, "2"}, Threads, Cores)), name, "counts of three cannot be had")
 		notes := h.Notes(OnePerCore, Cores)
-		if (len(notes) == 0) != (c.why == "") {
-			t.Errorf("%s: notes %q", name, notes)
-		}
+		testkit.Is(t, (c.why == ""), (len(notes) == 0), name, "notes", notes)
 	}
 }
 

@@ -189,9 +189,7 @@ func TestVictim(t *testing.T) {
 		"small cores only":  {hybrid, []int{1, 2, 3, 4}, 2},
 		"nothing":           {plain(1, 1, 1, 2), []int{}, -1},
 	} {
-		if got := New(c.t, c.allowed, nil).Victim(); got != c.want {
-			t.Errorf("%s: CPU %d, want %d", name, got, c.want)
-		}
+		testkit.Is(t, c.want, New(c.t, c.allowed, nil).Victim(), name, "CPU")
 	}
 }
 

@@ -56,9 +56,7 @@ func TestAnswerLast(t *testing.T) {
 	}
 	plain := write(0)
 	n := strings.Count(plain, "\n")
-	if got := write(n + 1); got != plain {
-		t.Errorf("all of it can be seen:\n%s", got)
-	}
+	testkit.Is(t, plain, write(n+1), "all of it can be seen")
 	const answer = "\nThe governor powersave costs 48 % more CPU time.\nSet performance.\n"
 	if got := write(n); got != plain+answer { // a shell's prompt takes the last row
 		t.Errorf("got\n%s\nwant this at its end:%s", got, answer)
@@ -69,9 +67,7 @@ func TestAnswerLast(t *testing.T) {
 func TestFolded(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "\n": 1, "12345\n": 1, "123456\n\n": 3, "12345678901\n": 3,
 		"\x1b[1m12345\x1b[0m\n": 1, "\u00b5\u00b5\u00b5\u00b5\u00b5\n": 1} {
-		if got := folded(text, 5); got != want {
-			t.Errorf("%q takes %d rows, want %d", text, got, want)
-		}
+		testkit.Is(t, want, folded(text, 5), text, "takes", "rows")
 	}
 }
 
@@ -140,9 +136,7 @@ func TestHTML(t *testing.T) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	if n := strings.Count(page, "</script>"); n != 2 {
-		t.Errorf("%d script elements end, want 2", n)
-	}
+	testkit.Is(t, 2, strings.Count(page, "</script>"), "script elements end, want 2")
 }
 
 // No address runs a script or leaves its attribute, whoever wrote it.
@@ -167,9 +161,7 @@ func TestShorten(t *testing.T) {
 	const path = "/sys/devices/system/cpu/online"
 	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online",
 		10: ".../online", 9: "", 0: "", -5: ""} {
-		if got := shorten(path, room); got != want {
-			t.Errorf("in %d characters: %q, want %q", room, got, want)
-		}
+		testkit.Is(t, want, shorten(path, room), room, "characters")
 	}
 }
 

@@ -69,9 +69,7 @@ func TestCommandsCanBeCopied(t *testing.T) {
 	if want := "hostlab export tuned</code></pre>" + button; !strings.Contains(page, want) {
 		t.Errorf("no %s", want)
 	}
-	if n := strings.Count(page, button); n != 5 {
-		t.Errorf("%d buttons, want 5", n)
-	}
+	testkit.Is(t, 5, strings.Count(page, button), "buttons, want 5")
 }
 
 // A name of others is no command on the page, wherever it stands: not even one that only looks, where tables and facts quote it.
@@ -117,8 +115,6 @@ func TestPieces(t *testing.T) {
 			}
 			got += p.Text
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		testkit.Is(t, want, got, text)
 	}
 }

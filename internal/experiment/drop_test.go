@@ -87,9 +87,7 @@ func TestDrop(t *testing.T) {
 			s := parsed(t, twoFactors)
 			before := fmt.Sprintf("%+v", *s)
 			got, err := Drop(s, c.why)
-			if after := fmt.Sprintf("%+v", *s); after != before {
-				t.Errorf("the study was changed:\n%s\n%s", before, after)
-			}
+			testkit.Is(t, before, fmt.Sprintf("%+v", *s), "the study was changed")
 			if c.contrasts == nil {
 				want := "t.toml: nothing that it compares is left on this host: quick: wait 1"
 				if bad, ok := errors.AsType[*Problems](err); !ok || bad.Error() != want {

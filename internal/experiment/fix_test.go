@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -21,9 +22,7 @@ func TestFix(t *testing.T) {
 	if f := s.Factors[0]; f.Settle != 3*time.Second || f.Unsettled || s.Overrides["settle"] != "3s" {
 		t.Errorf("settles %v, %v, %v", f.Settle, f.Unsettled, s.Overrides)
 	}
-	if n := len(s.Contrasts); n != len(s.Factors[0].Levels)-1 {
-		t.Errorf("%d contrasts: %v", n, s.Contrasts)
-	}
+	testkit.Is(t, len(s.Factors[0].Levels)-1, len(s.Contrasts), "contrasts", s.Contrasts)
 	const two = `[study]
 name = "t"
 [[factor]]

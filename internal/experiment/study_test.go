@@ -240,9 +240,7 @@ func TestOverrides(t *testing.T) {
 		{"study.seed", "1", "--set study.seed=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
 	} {
 		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, everything())
-		if got := fmt.Sprint(err); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
+		testkit.Is(t, c.want, fmt.Sprint(err))
 	}
 }
 
@@ -281,9 +279,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_, err = Parse("x.toml", "/", []byte(strings.Replace(text, "governor", "governr", 1)), Overrides{}, everything())
-	if want := `x.toml:3: governr: there is no such setting; did you mean governor?`; fmt.Sprint(err) != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	testkit.Is(t, `x.toml:3: governr: there is no such setting; did you mean governor?`, fmt.Sprint(err), err)
 }
 
 // A sysctl's name is the setting's, so that records and journals have one name of it.
@@ -311,9 +307,7 @@ func TestSysctlFactor(t *testing.T) {
 func TestFarWorkload(t *testing.T) {
 	k := Known{Workloads: []workload.Workload{all.Null{}}}
 	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
-	if want := `x.toml:6: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	testkit.Is(t, `x.toml:6: no workload "postgresql-benchmark"; there are null`, fmt.Sprint(err), err)
 }
 
 func TestDuration(t *testing.T) {

@@ -65,11 +65,9 @@ func TestSwitchback(t *testing.T) {
 		t.Errorf("settles %v, a guess: %v", f.Settle, f.Unsettled)
 	}
 	nan := math.NaN()
-	if diff := cmp.Diff(&Harm{Responses: []string{"cpu_per_transaction", "latency_p99"}, Above: 0.4,
+	testkit.Is(t, "", cmp.Diff(&Harm{Responses: []string{"cpu_per_transaction", "latency_p99"}, Above: 0.4,
 		Limits: []float64{nan, nan}, Strikes: 2, Every: 10 * time.Second},
-		s.Harm, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); diff != "" {
-		t.Error(diff)
-	}
+		s.Harm, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })))
 	// 1 warm-up, 10 short pairs, and long ones.
 	if least, most := Duration(s, 0); least != 5*time.Minute+10*10*time.Minute || most != least+110*18*time.Minute {
 		t.Errorf("takes %v to %v", least, most)
@@ -153,16 +151,12 @@ func TestLives(t *testing.T) {
 			!strings.HasPrefix(s.Title, c.factor+" "+c.level+" on a live service") || len(s.Overrides) != len(c.set) {
 			t.Errorf("%s: %s, %q, %+v", c.study, s.Name, s.Title, f)
 		}
-		if (s.Instead != "") != (c.study == "live-governor") {
-			t.Errorf("%s: instead %q", c.study, s.Instead)
-		}
+		testkit.Is(t, (c.study == "live-governor"), (s.Instead != ""), c.study, "instead", s.Instead)
 		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil && again.Title != s.Title {
 			t.Errorf("%s: its file: %v", c.study, err)
 		}
 		for _, r := range s.Responses {
-			if r.Primary != (r.Name == c.decides) {
-				t.Errorf("%s: %s decides: %v", c.study, r.Name, r.Primary)
-			}
+			testkit.Is(t, (r.Name == c.decides), r.Primary, c.study, r.Name, "decides")
 		}
 	}
 	for _, set := range []map[string]string{{"setting.thp": "never", "server.x": "1"}, {"setting.thp": "never", "setting.epp": "power"}} {
@@ -170,9 +164,7 @@ func TestLives(t *testing.T) {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
-	if len(Names()) != len(files())+len(lives) {
-		t.Error(Names())
-	}
+	testkit.Is(t, len(files())+len(lives), len(Names()), Names())
 }
 
 func TestBadSwitchbacks(t *testing.T) {

@@ -150,8 +150,6 @@ func TestAcceptOfSettings(t *testing.T) {
 func TestADay(t *testing.T) {
 	for seconds, want := range map[float64]string{0.12: "0.12 s a day", 90: "90 s a day", 3600: "60 min a day",
 		15000: "4.17 h a day", 390351: "108 h a day", 14400000: "4000 h a day"} {
-		if got := ADay(seconds); got != want {
-			t.Errorf("%g s: %s, want %s", seconds, got, want)
-		}
+		testkit.Is(t, want, ADay(seconds), seconds, "s")
 	}
 }

@@ -135,9 +135,7 @@ func TestStratum(t *testing.T) {
 	if a, b := Stratum(facts("540000000000")), Stratum(facts("270000000000")); a == b {
 		t.Errorf("%q twice", a)
 	}
-	if Stratum(map[string]Value{"topology.threads": {"64", "", "ok"}}) != "" {
-		t.Error("a processor that is not known")
-	}
+	testkit.Is(t, "", Stratum(map[string]Value{"topology.threads": {"64", "", "ok"}}), "a processor that is not known")
 }
 
 func TestConditions(t *testing.T) {

@@ -33,9 +33,7 @@ init
 	if names, err := tree.Dir("/dev/shm"); err != nil || len(names) != 0 {
 		t.Errorf("the empty directory: %v, %v", names, err)
 	}
-	if got := tree.Text("/sys/block/gone/size").State; got != host.StateAbsent {
-		t.Errorf("below a link that leads nowhere: %s", got)
-	}
+	testkit.Is(t, host.StateAbsent, tree.Text("/sys/block/gone/size").State, "below a link that leads nowhere")
 }
 
 func TestExtractArchiveRefuses(t *testing.T) {

@@ -105,9 +105,7 @@ func TestStackOfDevices(t *testing.T) {
 			mount("xfs", "8:17", "/dev/sdb1", ""), []string{"disk on /data xfs", "sdb1 partition", "-sdb scsi ST4000"}, ""},
 	} {
 		s := StorageOf(withPath(t, tree(t, c.archive), "/data"), "/data")
-		if diff := cmp.Diff(c.want, show(s)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s%+v", c.name, diff, s.Class)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, show(s)), c.name, "-want +got)", s.Class)
 		testkit.Has(t, s.Class.Reason, c.why, c.name)
 		for _, l := range s.Stack {
 			if cache := l.Queue; cache != nil && cache.WriteCache.State != StateOK && l.Kind != "dm" {

@@ -37,9 +37,7 @@ func TestLook(t *testing.T) {
 		{"only /sys", "-- sys/block/ --\n-- proc/ --\n", true},
 	} {
 		err := host.Look(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)})
-		if (err == nil) != c.ok {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		testkit.Is(t, c.ok, (err == nil), c.name, err)
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: more than one line: %v", c.name, err)
 		}

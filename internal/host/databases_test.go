@@ -171,9 +171,7 @@ func TestStorageOfAnotherNamespace(t *testing.T) {
 		"-- proc/9/mountinfo --\n1 0 0:50 / / rw - overlay o rw\n2 1 259:1 / /wal rw - ext4 /dev/nvme0n1p1 rw\n"),
 		"/proc/9/root/var/lib/pg/pg_wal")
 	testkit.Same(t, []string{"nvme on /wal ext4", "nvme0n1p1 partition", "-nvme0n1 nvme SAMSUNG MZ1"}, show(s))
-	if s.Resolved.Value != "/proc/9/root/wal" {
-		t.Errorf("resolved %+v", s.Resolved)
-	}
+	testkit.Is(t, "/proc/9/root/wal", s.Resolved.Value, "resolved", s.Resolved)
 }
 
 func FuzzCmdline(f *testing.F) {

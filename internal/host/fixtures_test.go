@@ -57,9 +57,7 @@ func TestFixturesAreListed(t *testing.T) {
 			t.Errorf("%s is not in the list of fixtures", f)
 		}
 	}
-	if len(files) != len(fixtures) {
-		t.Errorf("%d files for %d fixtures", len(files), len(fixtures))
-	}
+	testkit.Is(t, len(fixtures), len(files), "files for", "fixtures")
 }
 
 // Everything that names one machine, person or network. What recordMask makes of
@@ -105,9 +103,7 @@ func TestFixtures(t *testing.T) {
 					t.Errorf("%s: address %q", f, ip)
 				}
 			}
-			if got := tree.Text("/proc/sys/kernel/hostname").Or("host"); got != "host" {
-				t.Errorf("host name %q", got)
-			}
+			testkit.Is(t, "host", tree.Text("/proc/sys/kernel/hostname").Or("host"), "host name")
 			checkMembers(t, tree, a)
 
 			online, ok := tree.List(sysCPU + "online").Get()

@@ -152,8 +152,6 @@ full avg10=0.00 avg60=0.00 avg300=0.00 total=0
 // What swap space lies on is not known from a file without its head, and there is none below a head alone.
 func TestSwapOn(t *testing.T) {
 	for text, want := range map[string]State{"Filename Type\n": StateAbsent, "x\n": StateError, "!errno EACCES\n": StateDenied, "Filename\n/a b c\n": StateOK} {
-		if f := readMemory(tree(t, "-- proc/swaps --\n"+text)).SwapOn; f.State != want {
-			t.Errorf("%q: %+v", text, f)
-		}
+		testkit.Is(t, want, readMemory(tree(t, "-- proc/swaps --\n"+text)).SwapOn.State, text)
 	}
 }

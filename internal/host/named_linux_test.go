@@ -107,9 +107,7 @@ func TestNamedOnTheMachine(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	if n := opens(); n != 0 {
-		t.Errorf("the FIFO was opened %d times", n)
-	}
+	testkit.Is(t, 0, opens(), "the FIFO was opened", "times")
 	for _, name := range []string{at("conf"), at("link"), fmt.Sprintf("/proc/%d/root%s", os.Getpid(), at("link"))} {
 		if b, err := tr.Read(name); string(b) != "a=b" {
 			t.Errorf("%s: %q, %v", name, b, err)

@@ -223,17 +223,13 @@ func TestFailed(t *testing.T) {
 		os.ErrPermission: "!errno EACCES",
 		io.ErrClosedPipe: "!errno EIO",
 	} {
-		if got := string(failed(err)); got != want {
-			t.Errorf("failed(%v) = %s, want %s", err, got, want)
-		}
+		testkit.Is(t, want, string(failed(err)), "failed", err, ") =")
 	}
 }
 
 func TestRelativeLink(t *testing.T) {
 	for _, c := range [][3]string{{"/etc", "/usr/lib/x", "../usr/lib/x"}, {"/", "/x", "x"}, {"/a/b", "/a//c/../d", "../../a/d"}} {
-		if got := relativeLink(c[0], c[1]); got != c[2] {
-			t.Errorf("relativeLink(%s, %s) = %s, want %s", c[0], c[1], got, c[2])
-		}
+		testkit.Is(t, c[2], relativeLink(c[0], c[1]), "relativeLink", c[0], c[1], ") =")
 	}
 }
 
@@ -288,16 +284,10 @@ func TestRecordTellsTheMachine(t *testing.T) {
 		if v := readVirt(tree); v.Hypervisor.Or("") != "kvm" || v.Container.Or("") != "podman" {
 			t.Errorf("hypervisor %+v, container %+v", v.Hypervisor, v.Container)
 		}
-		if size := readPageSize(tree); size.Or(0) != 65536 {
-			t.Errorf("page size %+v", size)
-		}
+		testkit.Is(t, 65536, readPageSize(tree).Or(0), "page size")
 	}
-	if got := members(record(t, guest, "", nil))["sys/firmware/acpi/tables/FACP"]; got != "FACP......FIRECK\n" {
-		t.Errorf("FACP %q", got)
-	}
-	if got := members(a)["proc/1/environ"]; got != "container=podman\n" {
-		t.Errorf("environ %q", got)
-	}
+	testkit.Is(t, "FACP......FIRECK\n", members(record(t, guest, "", nil))["sys/firmware/acpi/tables/FACP"], "FACP")
+	testkit.Is(t, "container=podman\n", members(a)["proc/1/environ"], "environ")
 	if got := members(record(t, Tree{}, "", nil))[strings.TrimPrefix(pageSizeFile, "/")]; got != fmt.Sprintln(os.Getpagesize()) {
 		t.Errorf("page size of this machine %q", got)
 	}

@@ -52,9 +52,7 @@ func TestStorageOfUnheldPath(t *testing.T) {
 		"/zzz": false, "/data/zzz": false, "/dev/zzz": false, "/link": false,
 	} {
 		s := StorageOf(tr, path)
-		if known != (s.Class.State == StateOK) {
-			t.Errorf("%s: %+v", path, s.Class)
-		}
+		testkit.Is(t, (s.Class.State == StateOK), known, path, s.Class)
 		if !known && (s.Class.State != StateError || s.Class.Reason != "the recording does not hold it" || s.MountPoint.State == StateOK) {
 			t.Errorf("%s: %+v", path, s.Class)
 		}

@@ -253,21 +253,15 @@ func TestStorageOf(t *testing.T) {
 			s := StorageOf(withPath(t, tree(t, tt.archive), tt.path), tt.path)
 			got := show(s)
 			if tt.want == nil { // only that it ends
-				if s.Class.State != StateError {
-					t.Errorf("class %v", s.Class)
-				}
+				testkit.Is(t, StateError, s.Class.State, "class", s.Class)
 				return
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("storage (-want +got):\n%s\nclass: %+v", diff, s.Class)
-			}
+			testkit.Is(t, "", cmp.Diff(tt.want, got), "storage (-want +got)", "class", s.Class)
 			dax := string(s.DAX.State)
 			if v, ok := s.DAX.Get(); ok {
 				dax = fmt.Sprint(v)
 			}
-			if dax != tt.dax {
-				t.Errorf("DAX %s, want %s: %+v", dax, tt.dax, s.DAX)
-			}
+			testkit.Is(t, tt.dax, dax, "DAX", s.DAX)
 			if strings.HasPrefix(got[0], "error") && s.Class.Reason == "" {
 				t.Error("no reason")
 			}

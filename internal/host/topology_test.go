@@ -68,12 +68,8 @@ func TestSMTControl(t *testing.T) {
 		{"smt/control:", "error the file is empty", "absent no such file or directory"},
 	} {
 		top := cpuTree(t, core2x2+c.files).Topology
-		if got := stateText(top.SMTControl); got != c.control {
-			t.Errorf("%s: control %s", c.files, got)
-		}
-		if got := stateText(top.SMTActive); got != c.active {
-			t.Errorf("%s: active %s", c.files, got)
-		}
+		testkit.Is(t, c.control, stateText(top.SMTControl), c.files, "control")
+		testkit.Is(t, c.active, stateText(top.SMTActive), c.files, "active")
 	}
 }
 
@@ -94,9 +90,7 @@ func TestHybrid(t *testing.T) {
 	if d := cmp.Diff(want, f.Topology.CoreTypes); d != "" {
 		t.Error("core types (-want +got):\n" + d)
 	}
-	if got := f.Topology.CPUs[5].CoreType; got != "efficiency" {
-		t.Errorf("cpu5 is of type %q", got)
-	}
+	testkit.Is(t, "efficiency", f.Topology.CPUs[5].CoreType, "cpu5 is of type")
 	type state struct {
 		Name    string
 		Latency float64

@@ -227,9 +227,7 @@ func TestRules(t *testing.T) {
 			state = g.check(&s, m.PStates, u, state)
 			got = append(got, state)
 		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s at %v (-want +got):\n%s", c.policy, c.busy, d)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, got), c.policy, "at", c.busy, "-want +got)")
 	}
 }
 

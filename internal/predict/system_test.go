@@ -74,12 +74,8 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 			}
 		}
 		list := predict.DefaultPolicies(m, c.all)
-		if got := strings.Join(list, " "); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-		if got := predict.DefaultBaseline(parse(t, list[0]), m); got != c.baseline {
-			t.Errorf("%s: baseline %s", name, got)
-		}
+		testkit.Is(t, c.want, strings.Join(list, " "), name)
+		testkit.Is(t, c.baseline, predict.DefaultBaseline(parse(t, list[0]), m), name, "baseline")
 		if got := predict.DefaultBaseline(parse(t, "balanced"), m); got != "high-performance" {
 			t.Errorf("%s: beside a plan the baseline is %s", name, got)
 		}

@@ -60,8 +60,6 @@ func TestCarried(t *testing.T) {
 	q := question(t, "sap", "sap-dialog", []string{"performance"}, nil)
 	for baseline, want := range map[string]int{"high-performance": 5, "powersave": 2, "fixed:57%": 3} {
 		q.Baseline = parse(t, baseline)
-		if got := q.Carried(predict.DefaultLoads()); len(got) != want {
-			t.Errorf("%s carries %v", baseline, got)
-		}
+		testkit.Is(t, want, len(q.Carried(predict.DefaultLoads())), baseline, "carries")
 	}
 }

@@ -177,9 +177,7 @@ func TestMeterWhileProcessesEnd(t *testing.T) {
 		name := fmt.Sprint(i)
 		sessions[name], _ = f.do("start " + name)
 		after, afterTruth := read()
-		if after.Ended != before.Ended {
-			t.Error("somebody ended")
-		}
+		testkit.Is(t, before.Ended, after.Ended, "somebody ended")
 		check("nobody ends", after, before, afterTruth-beforeTruth, 0)
 	}
 	t.Logf("largest error without: %v", worst)

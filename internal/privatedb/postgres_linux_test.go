@@ -91,9 +91,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Errorf("while it runs: %v", err)
 	}
 	pid := s.PID()
-	if n := segments(t, pid); n != 1 {
-		t.Errorf("while it runs: %d shared memory segments", n)
-	}
+	testkit.Is(t, 1, segments(t, pid), "while it runs", "shared memory segments")
 	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(pid, unix.SIGKILL) })
 	_, err = c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000000)")
 	err = s.Explain(t.Context(), err)
@@ -104,9 +102,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Error(err)
 	}
 	gone(t, dir, pid)
-	if n := segments(t, pid); n != 0 {
-		t.Errorf("%d shared memory segments are left", n)
-	}
+	testkit.Is(t, 0, segments(t, pid), "shared memory segments are left")
 }
 
 // When we are killed the server ends, and the next start removes its directory.

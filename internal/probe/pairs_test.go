@@ -101,9 +101,7 @@ func TestPairsReport(t *testing.T) {
 	}
 	// What disagrees comes first, then what is close.
 	want := "2-3 separate time-shared false; 0-2 siblings separate false; 1-3 siblings siblings true; 0-3 separate unknown ?; 0-1 separate separate true; 1-2 separate separate true"
-	if text := strings.Join(got, "; "); text != want {
-		t.Errorf("got  %s\nwant %s", text, want)
-	}
+	testkit.Is(t, want, strings.Join(got, "; "))
 	var b bytes.Buffer
 	testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
 	for _, want := range []string{"1 and 3  siblings  siblings     1.02x [1.00, 1.04]  104 ns [100, 120]  8", "unknown",
@@ -167,7 +165,5 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%v beside %v: %s", c.some, c.others, got)
 		}
 	}
-	if got := (PairsReport{Skipped: "one CPU"}).Between(nil, nil); got != "Shared core: not measured, one CPU." {
-		t.Error(got)
-	}
+	testkit.Is(t, "Shared core: not measured, one CPU.", (PairsReport{Skipped: "one CPU"}).Between(nil, nil))
 }

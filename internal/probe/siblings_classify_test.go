@@ -89,9 +89,7 @@ func TestClassify(t *testing.T) {
 		"nothing measured": {PairSignal{}, UnknownPair},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Classify(c.s); got != c.want {
-				t.Errorf("%s, want %s; %s", got, c.want, c.s.describe())
-			}
+			testkit.Is(t, c.want, Classify(c.s), c.s.describe())
 		})
 	}
 }

@@ -33,8 +33,6 @@ func TestTakers(t *testing.T) {
 		"/system.slice/hog.service": "hog.service", "/user.slice/user-0.slice/session-3.scope": "",
 		"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope": "x.scope", "/system.slice/docker-ab12.scope": "docker-ab12.scope", "": "",
 	} {
-		if got := (Taker{Group: group}).Unit(); got != unit {
-			t.Errorf("%s: %q", group, got)
-		}
+		testkit.Is(t, unit, (Taker{Group: group}).Unit(), group)
 	}
 }

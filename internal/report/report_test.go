@@ -127,9 +127,7 @@ func TestCommitsInOrder(t *testing.T) {
 			at("overwritten.p50 of a commit"); mean < 0 || p99 < mean || p50 < p99 {
 			t.Errorf("%s: mean at %d, p99 at %d, median at %d in %s", name, mean, p99, p50, measured)
 		}
-		if got := at("mean commit in the last third") >= 0; got != c.drift {
-			t.Errorf("%s: drift in the text: %v", name, got)
-		}
+		testkit.Is(t, c.drift, at("mean commit in the last third") >= 0, name, "drift in the text")
 	}
 	for _, l := range Guest().Levers {
 		if m := l.Measurement(); l.Name == lever.Log && (m == nil || m.Name != "commit.overwritten.mean" ||
@@ -193,9 +191,7 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("unescaped: %s", page[max(0, i-100):i+40])
 		}
 	}
-	if n := strings.Count(page, "<script"); n != 2 {
-		t.Errorf("%d script elements, want 2", n)
-	}
+	testkit.Is(t, 2, strings.Count(page, "<script"), "script elements, want 2")
 }
 
 var dataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
@@ -244,9 +240,7 @@ func TestPictures(t *testing.T) {
 			}
 			out = append(out, m[1])
 		}
-		if n := strings.Count(page, "<svg"); n != len(out) {
-			t.Errorf("%d pictures, %d with a name and a description", n, len(out))
-		}
+		testkit.Is(t, len(out), strings.Count(page, "<svg"), "pictures", "with a name and a description")
 		return out
 	}
 	for name, want := range map[string][]string{"guest": {"wakeup", "latency", "speedup", "topology"},
@@ -370,9 +364,7 @@ func TestLinks(t *testing.T) {
 	for name, make := range samples {
 		page := render(t, make())
 		for _, m := range link.FindAllStringSubmatch(page, -1) {
-			if n := strings.Count(page, ` id="`+m[1]+`"`); n != 1 {
-				t.Errorf("%s: %d places for #%s", name, n, m[1])
-			}
+			testkit.Is(t, 1, strings.Count(page, ` id="`+m[1]+`"`), name, "places for #", m[1])
 		}
 	}
 	page := render(t, Guest())

@@ -109,9 +109,7 @@ func TestRoundedFrequencies(t *testing.T) {
 		"1.5GHz": "no step here: the kernel rounds it to 1.2 GHz or 1.8 GHz",
 	} {
 		p := testkit.Must(NewPlan(recorded(t, "intel-core-cst"), []Assignment{{"max_freq", "policy0", want}}))(t)
-		if got := slices.Concat(p.Steps, p.Same)[0].Note; got != note {
-			t.Errorf("%s: %q, want %q", want, got, note)
-		}
+		testkit.Is(t, note, slices.Concat(p.Steps, p.Same)[0].Note, want)
 	}
 }
 
@@ -241,9 +239,7 @@ func TestJoin(t *testing.T) {
 		{"cpufreq intel_pstate", "cpufreq, intel_pstate"},
 	}
 	for _, c := range cases {
-		if got := Join(strings.Fields(c.names)); got != c.want {
-			t.Errorf("Join(%s) = %q, expected %q", c.names, got, c.want)
-		}
+		testkit.Is(t, c.want, Join(strings.Fields(c.names)), "Join", c.names, ") =")
 	}
 }
 

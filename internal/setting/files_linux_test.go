@@ -97,14 +97,10 @@ func TestRecordedFile(t *testing.T) {
 		err := filesOf(opened(t, root)).WriteFile("/v", []byte(c.value))
 		b, _ := os.ReadFile(filepath.Join(root, "v"))
 		if got = string(b); err != nil {
-			if got != c.text {
-				t.Errorf("%q, %s: refused, and left %q", c.text, c.value, got)
-			}
+			testkit.Is(t, c.text, got, c.value, "refused, and left")
 			got = pathless{err}.Error()
 		}
-		if got != c.want {
-			t.Errorf("%q, %s: %q, want %q", c.text, c.value, got, c.want)
-		}
+		testkit.Is(t, c.want, got, c.text, c.value)
 	}
 }
 

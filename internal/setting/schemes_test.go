@@ -256,9 +256,7 @@ func TestPowerPlans(t *testing.T) {
 			for _, s := range p.Steps {
 				steps = append(steps, s.Setting+" "+s.From+">"+s.To)
 			}
-			if got := strings.Join(steps, ", "); got != c.steps {
-				t.Errorf("%v: %s, want %s", c.want, got, c.steps)
-			}
+			testkit.Is(t, c.steps, strings.Join(steps, ", "), c.want)
 			return nil
 		})
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {

@@ -112,8 +112,6 @@ func TestWorkPutsBack(t *testing.T) {
 	if len(m.writes) < 30 {
 		t.Errorf("only %d writes: %q", len(m.writes), m.writes)
 	}
-	if len(m.disk) != 0 {
-		t.Errorf("the journal is still there: %v", m.disk)
-	}
+	testkit.Is(t, 0, len(m.disk), "the journal is still there", m.disk)
 	t.Logf("%d calls, %d writes", m.calls, len(m.writes))
 }

@@ -16,6 +16,19 @@ func Same(t testing.TB, want, got any, about ...any) {
 	}
 }
 
+// Is reports a value that is not the one that is wanted. What it is about goes before that.
+func Is[T comparable](t testing.TB, want, got T, about ...any) {
+	t.Helper()
+	if got == want {
+		return
+	}
+	if text := fmt.Sprint(want, got); strings.Contains(text, "\n") {
+		Same(t, want, got, about...)
+		return
+	}
+	t.Errorf("%s%#v, want %#v", said(about), got, want)
+}
+
 // Has reports that a text has no such part.
 func Has(t testing.TB, text, part string, about ...any) {
 	t.Helper()

@@ -95,9 +95,7 @@ func TestSecret(t *testing.T) {
 		testkit.OK(t, os.Chmod(path, mode))
 		f := testkit.Must(OpenRegular(path))(t)
 		for i, err := range []error{Secret(f), SecretKey(f)} {
-			if (err == nil) != want[i] {
-				t.Errorf("mode %o, key %v: %v", mode, i == 1, err)
-			}
+			testkit.Is(t, want[i], (err == nil), "mode", mode, "key", i == 1, err)
 			if err != nil {
 				refused(t, err, path+" holds a secret")
 			}

@@ -93,9 +93,7 @@ func TestSampleOfATree(t *testing.T) {
 	// A CPU that goes offline is left out, and one that comes back is there again.
 	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 230 0 60 1050 20 0 0 5 0 0\n")
 	c := testkit.Must(s.Read(start.Add(2 * time.Second)))(t)
-	if n := len(watch.Between(s.Info(), b, c).CPUs); n != 1 {
-		t.Errorf("%d CPUs with one offline", n)
-	}
+	testkit.Is(t, 1, len(watch.Between(s.Info(), b, c).CPUs), "CPUs with one offline")
 	m.put("proc/stat", "nothing\n")
 	if _, err := s.Read(start.Add(3 * time.Second)); err == nil || !strings.Contains(err.Error(), "no line of a CPU") {
 		t.Errorf("garbage was read as %v", err)

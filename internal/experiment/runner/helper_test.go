@@ -199,9 +199,7 @@ func (b *bench) complete() {
 
 func (b *bench) putBack() {
 	b.t.Helper()
-	if got := b.level(); got != "original" {
-		b.t.Errorf("the level is %q and was original", got)
-	}
+	testkit.Is(b.t, "original", b.level(), "the level is", "and was original")
 	if open := b.record().Changed(); len(open) > 0 {
 		b.t.Errorf("still open in the journal: %v", open)
 	}

@@ -258,9 +258,7 @@ func TestFailureBringsTheBaseline(t *testing.T) {
 	b.cfg.sys.sleep = func(ctx context.Context, d time.Duration) error {
 		if d == time.Second {
 			waited = true
-			if now := b.level(); now != "original" {
-				t.Errorf("the level is %s while it waits", now)
-			}
+			testkit.Is(t, "original", b.level(), "the level is", "while it waits")
 		}
 		return ctx.Err()
 	}

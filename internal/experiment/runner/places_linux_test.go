@@ -95,9 +95,7 @@ func TestLookAt(t *testing.T) {
 				}
 			}
 			for what, list := range map[string][2]map[string]string{"lacks": {here.Lacks, c.lacks}, "cautions": {got, c.cautions}} {
-				if len(list[0]) != len(list[1]) {
-					t.Errorf("%s %q, want %q", what, list[0], list[1])
-				}
+				testkit.Is(t, len(list[1]), len(list[0]), what, list[0], list[1])
 				for level, want := range list[1] {
 					if text := list[0][level]; !strings.Contains(text, want) || strings.Contains(text, "\n") {
 						t.Errorf("%s of %s: %q, want %q in one line", what, level, text, want)

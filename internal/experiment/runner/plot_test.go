@@ -96,16 +96,12 @@ func TestReboots(t *testing.T) {
 			t.Errorf("boot %s has runs of plots %s and %s", run.Boot, was, plot)
 		}
 		boots[run.Boot] = plot
-		if want := r.Experiment.Cells[run.Cell].Levels["smt"]; run.Before["smt"] != want {
-			t.Errorf("a run at smt=%s read %s", want, run.Before["smt"])
-		}
+		testkit.Is(t, r.Experiment.Cells[run.Cell].Levels["smt"], run.Before["smt"], "a run at smt=", "read")
 	}
 	if len(boots) != plots || reboots < plots {
 		t.Errorf("%d boots for %d plots, %d reboots", len(boots), plots, reboots)
 	}
-	if got := b.file("configured"); got != "on" {
-		t.Errorf("configured is %q at the end", got)
-	}
+	testkit.Is(t, "on", b.file("configured"), "configured is", "at the end")
 	testkit.Has(t, strings.Join(b.notes, "\n"), "next boot", b.notes)
 }
 
@@ -144,9 +140,7 @@ func TestCancelWithinAPlot(t *testing.T) {
 			t.Errorf("rebooted %v: runs were added %v", rebooted, went)
 		}
 		b.rebootToTheEnd()
-		if got := b.file("configured"); got != "on" {
-			t.Errorf("rebooted %v: configured is %q at the end and was on", rebooted, got)
-		}
+		testkit.Is(t, "on", b.file("configured"), "rebooted", rebooted, "configured is", "at the end and was on")
 	}
 }
 
@@ -200,9 +194,7 @@ func TestOriginalOfAResumeInTheSameBoot(t *testing.T) {
 		t.Errorf("the original is taken to be %+v", open)
 	}
 	b.rebootToTheEnd()
-	if got := b.file("configured"); got != "on" {
-		t.Errorf("configured is %q at the end and was on", got)
-	}
+	testkit.Is(t, "on", b.file("configured"), "configured is", "at the end and was on")
 }
 
 // A kill may fall between the announcement of a level and the end of the command
@@ -237,9 +229,7 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			if err := b.run(); len(b.record().Runs) != 0 {
 				t.Fatalf("runs at a level that was never applied: %v", err)
 			}
-			if got := b.file("configured"); got != want {
-				t.Errorf("configured is %q, and the resume asks for a reboot to %q", got, want)
-			}
+			testkit.Is(t, want, b.file("configured"), "configured is", "and the resume asks for a reboot to")
 			b.rebootToTheEnd()
 		})
 	}
@@ -324,9 +314,7 @@ func TestManualOnATerminal(t *testing.T) {
 			warm[fmt.Sprint(r.Block, r.Plot)]++
 		}
 	}
-	if len(warm) != plots {
-		t.Errorf("%d of %d plots had a warm-up", len(warm), plots)
-	}
+	testkit.Is(t, plots, len(warm), "plots had a warm-up")
 	// Refusing is waiting.
 	b = newBench(t, head(6, "")+manualStudy)
 	b.write("bios", "perf\n")
@@ -363,9 +351,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		cfg := b.cfg
 		cfg.Study, cfg.Force = b.study, c.force
 		err = Restore(context.Background(), cfg)
-		if got := b.level(); got != c.want {
-			t.Errorf("found %q: left %q, want %q (%v)", found, got, c.want, err)
-		}
+		testkit.Is(t, c.want, b.level(), "found", found, "left", err)
 		if (err == nil) != (c.want == "original") || (len(b.record().Changed()) == 0) != (c.want == "original") {
 			t.Errorf("found %q: %v, open %v", found, err, b.record().Changed())
 		}
@@ -384,9 +370,7 @@ func TestTwoAtOnce(t *testing.T) {
 	if _, ok := errors.AsType[*lockfile.Busy](err); !ok {
 		t.Error("not busy")
 	}
-	if b.level() != "original" {
-		t.Error("a refused run changed the level")
-	}
+	testkit.Is(t, "original", b.level(), "a refused run changed the level")
 }
 
 // Recorded reads the study back as it was begun.
@@ -394,9 +378,7 @@ func TestRecorded(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
 	testkit.OK(t, b.run())
 	st := testkit.Must(Recorded(b.cfg.Dir, nil))(t)
-	if st.Dir != b.dir {
-		t.Errorf("its directory is %s, was %s", st.Dir, b.dir)
-	}
+	testkit.Is(t, b.dir, st.Dir, "its directory is")
 	b.study = st
 	if err := b.run(); err != nil {
 		t.Error(err)

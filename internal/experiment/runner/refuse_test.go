@@ -34,9 +34,7 @@ func TestResumeRefusesAnotherStudy(t *testing.T) {
 	for _, want := range []string{"-retries = 2\n", "+retries = 3\n"} {
 		testkit.Has(t, changed.Diff, want)
 	}
-	if len(b.record().Runs) != before {
-		t.Error("runs were added")
-	}
+	testkit.Is(t, before, len(b.record().Runs), "runs were added")
 }
 
 // What cannot be begun leaves its directory for the next try.
@@ -165,9 +163,7 @@ func TestSeedIsDrawn(t *testing.T) {
 		_, want := experiment.Plan(st)
 		testkit.Same(t, want, x.Blocks, "the seed does not give the plan again")
 	}
-	if len(seeds) != 3 {
-		t.Errorf("seeds %v", seeds)
-	}
+	testkit.Is(t, 3, len(seeds), "seeds", seeds)
 }
 
 // A link to the record that leads elsewhere meanwhile gives workloads no directory there to empty.

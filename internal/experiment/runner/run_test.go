@@ -111,9 +111,7 @@ primary = true
 	if _, ok := errors.AsType[*Cleanup](err); !ok {
 		t.Error("not a *Cleanup")
 	}
-	if got := b.level(); got != "mischief" {
-		t.Errorf("overwrote what another program set: %q", got)
-	}
+	testkit.Is(t, "mischief", b.level(), "overwrote what another program set")
 	cfg := b.cfg
 	cfg.Study = b.study
 	b.fails(Restore(context.Background(), cfg), "mischief")
@@ -149,9 +147,7 @@ read = `+c.read+nullWorkload)
 			if strings.Contains(strings.SplitN(err.Error(), "\n", 2)[0], "\n") {
 				t.Error(err)
 			}
-			if got := b.level(); got != "original" {
-				t.Errorf("level %q", got)
-			}
+			testkit.Is(t, "original", b.level(), "level")
 			if _, err := os.Stat(b.cfg.Dir); strings.HasPrefix(name, "read ") {
 				if !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("a record without a run was left: %v", err)
@@ -180,9 +176,7 @@ func TestWorkloadFails(t *testing.T) {
 			b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\n"+c.workload)
 			b.fails(b.run(), append(c.want, "warm-up", "--resume")...)
 			b.putBack()
-			if n := len(b.record().Runs); n != 2 {
-				t.Errorf("%d runs recorded", n)
-			}
+			testkit.Is(t, 2, len(b.record().Runs), "runs recorded")
 		})
 	}
 }
@@ -244,9 +238,7 @@ func TestCancelKillsTheWorkload(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.putBack()
-	if n := len(b.record().Runs); n != 0 {
-		t.Errorf("%d runs recorded of one that was cut short", n)
-	}
+	testkit.Is(t, 0, len(b.record().Runs), "runs recorded of one that was cut short")
 }
 
 func TestPanicPutsBack(t *testing.T) {

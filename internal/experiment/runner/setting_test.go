@@ -65,17 +65,13 @@ func TestSettingFactor(t *testing.T) {
 	seen := map[string]bool{}
 	b.under = func(int) conditions {
 		a, c := b.has(policyDir+"policy0/scaling_governor"), b.has(policyDir+"policy1/scaling_governor")
-		if a != c {
-			t.Errorf("policies run at %s and %s", a, c)
-		}
+		testkit.Is(t, c, a, "policies run at")
 		seen[a+" "+b.has(swappinessFile)] = true
 		return conditions{known: true, throttles: -1}
 	}
 	testkit.OK(t, b.run())
 	b.complete()
-	if len(seen) != 4 {
-		t.Errorf("runs saw %v, want 4 combinations", seen)
-	}
+	testkit.Is(t, 4, len(seen), "runs saw", seen, "want 4 combinations")
 	if got := []string{b.has(policyDir + "policy0/scaling_governor"), b.has(policyDir + "policy1/scaling_governor"), b.has(swappinessFile)}; got[0] != "powersave" || got[1] != "performance" || got[2] != "35" {
 		t.Errorf("afterwards the host has %v", got)
 	}
@@ -136,14 +132,10 @@ func TestSettingForeign(t *testing.T) {
 			}
 		}
 	}
-	if void != 1 {
-		t.Errorf("%d runs are void", void)
-	}
+	testkit.Is(t, 1, void, "runs are void")
 	// It was written over by the next run's level, as by commands; what was there then is
 	// what is put back.
-	if got := b.has(swappinessFile); got != "77" {
-		t.Errorf("afterwards the host has %s", got)
-	}
+	testkit.Is(t, "77", b.has(swappinessFile), "afterwards the host has")
 }
 
 // What 'hostlab set' has changed is no level: the experiment ends before its first run.
@@ -202,9 +194,7 @@ func TestSettingKilled(t *testing.T) {
 				cfg.Study = b.study
 				testkit.OK(t, Restore(context.Background(), cfg))
 			}
-			if got := b.has(swappinessFile); got != "35" {
-				t.Errorf("afterwards the host has %s", got)
-			}
+			testkit.Is(t, "35", b.has(swappinessFile), "afterwards the host has")
 			if open := b.record().Changed(); len(open) > 0 {
 				t.Errorf("still changed: %+v", open)
 			}
@@ -260,7 +250,5 @@ levels = ["current", "10us"]
 		t.Fatal(err)
 	}
 	testkit.OK(t, b.run())
-	if n := len(b.record().Changed()); n != 0 {
-		t.Errorf("%d are changed still", n)
-	}
+	testkit.Is(t, 0, len(b.record().Changed()), "are changed still")
 }

@@ -276,9 +276,7 @@ func TestClearInTLS(t *testing.T) {
 			return struct{ net.Conn }{c}, err
 		}
 		_, err = Open(t.Context(), d)
-		if said := <-got; strings.Contains(said, ofRoot) != sends {
-			t.Errorf("sslmode=%s: it was sent %q; %v", mode, said, err)
-		}
+		testkit.Is(t, sends, strings.Contains(<-got, ofRoot), "sslmode=", mode, "it was sent", err)
 		if bytes.Contains(f.bytes(), []byte(ofRoot)) {
 			t.Errorf("sslmode=%s: it went without TLS", mode)
 		}

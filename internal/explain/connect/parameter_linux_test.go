@@ -98,9 +98,7 @@ func TestPostgresParameter(t *testing.T) {
 		"work_mem":     {"8192", "7168", "work_mem = '7MB'"},
 	} {
 		p, was := s.open(name)
-		if was.Value != c.was {
-			t.Errorf("%s was %q", name, was.Value)
-		}
+		testkit.Is(t, c.was, was.Value, name)
 		c2, err := s.Connect(t.Context())
 		if err == nil {
 			_, err = c2.Exec(t.Context(), "set application_name = 'erp'") // those of hostlab are not waited for
@@ -132,9 +130,7 @@ func TestPostgresParameter(t *testing.T) {
 			t.Errorf("the open session reads %q, %v", now, err)
 		}
 		_ = c2.Close(t.Context())
-		if got := s.auto(); got != c.disk {
-			t.Errorf("the disk has %q", got)
-		}
+		testkit.Is(t, c.disk, s.auto(), "the disk has")
 		if _, err := p.Set(t.Context(), "", was); err != nil {
 			t.Error(err)
 		}
@@ -157,9 +153,7 @@ func TestPostgresParameter(t *testing.T) {
 		if err := p.Back(t.Context(), was, nil, true); err != nil {
 			t.Error(err)
 		}
-		if got := s.auto(); got != c.disk {
-			t.Errorf("the disk has %q", got)
-		}
+		testkit.Is(t, c.disk, s.auto(), "the disk has")
 	}
 }
 
@@ -210,9 +204,7 @@ func TestPostgresParameterOfOurs(t *testing.T) {
 	s := startPG(t)
 	for name, c := range map[string][2]string{"jit": {"off", "on"}, "max_parallel_workers_per_gather": {"0", "2"}} {
 		p, was := s.open(name)
-		if was.Value != c[1] {
-			t.Errorf("%s was %q", name, was.Value)
-		}
+		testkit.Is(t, c[1], was.Value, name)
 		if _, err := p.Set(t.Context(), c[0], was); err != nil {
 			t.Error(err)
 		}
@@ -254,9 +246,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	}
 	other := func(want string) {
 		t.Helper()
-		if now := inForce("checkpoint_timeout"); now != want {
-			t.Errorf("checkpoint_timeout is %s; want %s", now, want)
-		}
+		testkit.Is(t, want, inForce("checkpoint_timeout"), "checkpoint_timeout is")
 	}
 	// Of another parameter.
 	s.exec("alter system set checkpoint_timeout = '7min'")
@@ -291,9 +281,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		s.reads(p, "0")
-		if got := s.auto(); got != "commit_delay = '77'" {
-			t.Errorf("the disk has %q", got)
-		}
+		testkit.Is(t, "commit_delay = '77'", s.auto(), "the disk has")
 		s.exec("alter system reset commit_delay")
 	}
 	// The server went down while the file had the level.
@@ -342,9 +330,7 @@ func TestPostgresParameterKilled(t *testing.T) {
 	if err := p.Back(t.Context(), was, []string{"500"}, false); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
-	if got := s.auto(); got != "" {
-		t.Errorf("the disk has %q", got)
-	}
+	testkit.Is(t, "", s.auto(), "the disk has")
 }
 
 func TestMariaDBParameter(t *testing.T) {
@@ -401,9 +387,7 @@ func TestPostgresTakesNoNewSession(t *testing.T) {
 	if _, err := p.Set(t.Context(), "700", was); err == nil || !strings.Contains(err.Error(), "too many connections") {
 		t.Errorf("%v", err)
 	}
-	if text := s.auto(); text != "" {
-		t.Errorf("the file has %q", text)
-	}
+	testkit.Is(t, "", s.auto(), "the file has")
 	if _, err := p.Set(t.Context(), "", was); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // asked is a console whose answers are tables, the last of a list again and again. A word of a table is a column.
@@ -90,9 +91,7 @@ func TestFindings(t *testing.T) {
 	} {
 		list := Findings([]Pool{c.pool}, c.busy)
 		if c.share == 0 {
-			if len(list) != 0 {
-				t.Errorf("%s: %+v", name, list)
-			}
+			testkit.Is(t, 0, len(list), name, list)
 			continue
 		}
 		if len(list) != 1 || !strings.Contains(list[0].Text, c.text) || !strings.Contains(list[0].Step, "/etc/pgbouncer/pgbouncer.ini") ||

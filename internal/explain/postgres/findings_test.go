@@ -145,13 +145,9 @@ func TestTotalsByVersion(t *testing.T) {
 // TestQuantity: values are as current_setting writes them.
 func TestQuantity(t *testing.T) {
 	for text, want := range map[string]float64{"32MB": 32 << 20, "64kB": 64 << 10, "5min": 300, "2ms": 0.002, "5": 5, "1.5GB": 1.5 * (1 << 30), "-1": 0, "on": 0, "": 0, "3 parsecs": 0} {
-		if got := quantity(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		testkit.Is(t, want, quantity(text), text)
 	}
 	for bytes, want := range map[float64]string{1: "1kB", 65 << 10: "128kB", 3 << 20: "4MB", 1 << 30: "1GB"} {
-		if got := size(bytes); got != want {
-			t.Errorf("%v: %s, want %s", bytes, got, want)
-		}
+		testkit.Is(t, want, size(bytes), bytes)
 	}
 }

@@ -116,9 +116,7 @@ func TestMemoryTellsWhatSessionsDo(t *testing.T) {
 			t.Errorf("%s: %v s, want %v times %v", name, got[name], times, all)
 		}
 	}
-	if len(got) != 7 {
-		t.Errorf("%v", got)
-	}
+	testkit.Is(t, 7, len(got), got)
 	clients, others := m.processes()
 	if len(clients) != 6 || len(others) != 5 {
 		t.Errorf("clients %v, others %v", clients, others)
@@ -232,9 +230,7 @@ func TestMemoryAgrees(t *testing.T) {
 	} {
 		m, _ := serving(waits.Seen{Word: lockTuple, Xact: true}, waits.Seen{Word: clientRead})
 		testkit.OK(t, m.list(time.Now()))
-		if err := m.agree(func() ([]explain.Row, error) { return c.rows, nil }); (err != nil) != c.bad {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Is(t, c.bad, (m.agree(func() ([]explain.Row, error) { return c.rows, nil }) != nil), name)
 	}
 }
 

@@ -65,9 +65,7 @@ func TestBeside(t *testing.T) {
 	if rows, err := s.runs(t.Context(), false); err != nil || len(rows) != 0 {
 		t.Errorf("nobody runs: %v, %v", rows, err)
 	}
-	if len(a.asked) != 3 {
-		t.Errorf("%d questions", len(a.asked))
-	}
+	testkit.Is(t, 3, len(a.asked), "questions")
 }
 
 // TestName: sessions at work have their part and the number of their statement, and workers of autovacuum their pauses; who waits

@@ -118,9 +118,7 @@ func TestMake(t *testing.T) {
 			}
 		}
 	}
-	if ran != 2*tried-4 {
-		t.Errorf("%d experiments", ran)
-	}
+	testkit.Is(t, 2*tried-4, ran, "experiments")
 	for n := Least; n <= 20; n++ { // a small fleet is one too
 		hosts, p := Maker{Hosts: n, Seed: 1, Now: now}.plan()
 		if len(hosts) != n || p.SlowTwin.Like == "" || len(p.Clone) != 2 || p.Silent.Host == "" {

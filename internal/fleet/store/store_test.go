@@ -99,9 +99,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 					t.Fatalf("%d documents are new", n)
 				}
 			}
-			if n := put(t, s, docs...); n != 0 {
-				t.Errorf("a second time, %d documents are new", n)
-			}
+			testkit.Is(t, 0, put(t, s, docs...), "a second time", "documents are new")
 			got := spansOf(t, s)
 			if round == 0 {
 				want = got
@@ -182,9 +180,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 				done <- sum
 			}()
 		}
-		if n := <-done + <-done + <-done; n != len(docs) {
-			t.Errorf("%d documents were new of %d", n, len(docs))
-		}
+		testkit.Is(t, len(docs), <-done+<-done+<-done, "documents were new of")
 	})
 }
 
@@ -205,9 +201,7 @@ func holds(t *testing.T, s *Store, d *fleet.Document) {
 	for path, v := range d.Facts {
 		want[path] = v.Text
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s at %s: %s", d.Host, d.Started, diff)
-	}
+	testkit.Is(t, "", cmp.Diff(want, got), d.Host, "at", d.Started)
 }
 
 func TestSQLite(t *testing.T) {

@@ -143,9 +143,7 @@ func TestPrivate(t *testing.T) {
 		r.SetBasicAuth("anybody", sent[1])
 		resp := testkit.Must(http.DefaultClient.Do(r))(t)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s with a password: %d", path, resp.StatusCode)
-		}
+		testkit.Is(t, http.StatusOK, resp.StatusCode, path, "with a password")
 	}
 }
 

@@ -73,9 +73,7 @@ func TestCSV(t *testing.T) {
 		for _, r := range s.Reports {
 			runs += len(r.Runs)
 		}
-		if len(rows) != runs+1 {
-			t.Errorf("%s: %d rows for %d runs", name, len(rows), runs)
-		}
+		testkit.Is(t, runs+1, len(rows), name, "rows for", runs, "runs")
 		if n := bytes.Count(b, []byte("\n")); n != bytes.Count(b, []byte("\r\n")) {
 			t.Errorf("%s: lines do not all end in CRLF", name)
 		}

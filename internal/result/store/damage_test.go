@@ -126,9 +126,7 @@ func TestAppendRefuses(t *testing.T) {
 		}
 	}
 	appendAll(t, s, okRun(0, 1))
-	if got := mustLoad(t, dir); len(got.Runs) != 2 {
-		t.Errorf("%d runs", len(got.Runs))
-	}
+	testkit.Is(t, 2, len(mustLoad(t, dir).Runs), "runs")
 }
 
 func TestWaitingAndSpent(t *testing.T) {

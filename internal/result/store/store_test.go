@@ -105,9 +105,7 @@ func TestCreateRefuses(t *testing.T) {
 	if _, err := Create(other, sample(1), nil); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("in a directory of others' files: %v", err)
 	}
-	if got := tree(t, other); len(got) != 1 {
-		t.Errorf("left behind: %v", got)
-	}
+	testkit.Is(t, 1, len(tree(t, other)), "left behind")
 	file := filepath.Join(other, "thesis.tex")
 	if _, err := Create(file, sample(1), nil); err == nil {
 		t.Error("made a record of a file")
@@ -203,9 +201,7 @@ func TestOneOwner(t *testing.T) {
 				if err != nil {
 					continue // another has it, or is just leaving
 				}
-				if n := owners.Add(1); n != 1 {
-					t.Errorf("%d owners", n)
-				}
+				testkit.Is(t, 1, owners.Add(1), "owners")
 				err = s.Append(okRun(0, 0))
 				owners.Add(-1)
 				if err := errors.Join(err, s.Discard()); err != nil {

@@ -196,9 +196,7 @@ func TestZeroIsExplained(t *testing.T) {
 	}
 	got := s.sample(ended{}).Zero
 	for name, want := range map[string]bool{"user": true, "system": true, "mine": true, "cpu": false, "all": false, "wall": false} {
-		if strings.Contains(got[name], "take cpu") != want {
-			t.Errorf("%s: %q", name, got[name])
-		}
+		testkit.Is(t, want, strings.Contains(got[name], "take cpu"), name, got[name])
 	}
 }
 

@@ -59,8 +59,6 @@ THREADS
 func TestNumber(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 0.001: "<0.01", 1.234: "1.23", 60.44: "60.4", 123456: "123456",
 		math.Inf(1): "infinite"} {
-		if got := number(x); got != want {
-			t.Errorf("%g: %s, want %s", x, got, want)
-		}
+		testkit.Is(t, want, number(x), x)
 	}
 }

@@ -73,9 +73,7 @@ func TestMake(t *testing.T) {
 			}
 			got = append(got, text)
 		}
-		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
-			t.Errorf("-s %q -l %q (-want +got):\n%s", c.scan, c.lock, diff)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, strings.Join(got, " ")), "-s", c.scan, "-l", c.lock, "-want +got)")
 	}
 }
 

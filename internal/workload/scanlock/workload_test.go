@@ -115,9 +115,7 @@ func TestPublishedShare(t *testing.T) {
 			t.Errorf("%s = %g, want %g", name, got.Values[name], want)
 		}
 	}
-	if got.Doubt != "" {
-		t.Errorf("doubt %q", got.Doubt)
-	}
+	testkit.Is(t, "", got.Doubt, "doubt")
 }
 
 func TestDoubt(t *testing.T) {
@@ -351,22 +349,16 @@ func TestWatched(t *testing.T) {
 func TestCPUsThatGo(t *testing.T) {
 	p := params(t, map[string]any{"scanner": "sibling"})
 	s := session{m: cpus.New(smt4(), nil, nil), victim: -1}
-	if here := s.site(p.(*Params)); here.victim != 0 {
-		t.Errorf("victim %d", here.victim)
-	}
+	testkit.Is(t, 0, s.site(p.(*Params)).victim, "victim")
 	s.m = cpus.New(smt4(), []int{0, 1, 3}, nil) // which has a pair, without CPU 0
 	here := s.site(p.(*Params))
-	if here.victim != 0 {
-		t.Errorf("victim %d", here.victim)
-	}
+	testkit.Is(t, 0, here.victim, "victim")
 	if _, err := here.cells(p.(*Params)); err == nil || !strings.Contains(err.Error(),
 		"sibling: none of the CPUs that may be used shares a core with CPU 0") {
 		t.Errorf("%v", err)
 	}
 	s.m = cpus.New(smt4(), []int{1, 3}, nil)
-	if here := s.site(p.(*Params)); here.victim != 1 {
-		t.Errorf("victim %d after its CPU went", here.victim)
-	}
+	testkit.Is(t, 1, s.site(p.(*Params)).victim, "victim", "after its CPU went")
 	// What the study knew is no more so: the session looks for itself, and again when
 	// what it saw has changed.
 	all := testkit.Must(thread.Allowed())(t)

@@ -81,9 +81,7 @@ func TestDatabase(t *testing.T) {
 		}
 		rows[a.Rows] = true
 	}
-	if len(rows) != 3 {
-		t.Errorf("rows %v, expected three numbers", rows)
-	}
+	testkit.Is(t, 3, len(rows), "rows", rows, "expected three numbers")
 	d.want.Due++
 	if _, err := query(512<<10, 2, 1); err == nil || !strings.Contains(err.Error(), "the query is broken") {
 		t.Errorf("another answer: %v", err)
@@ -132,9 +130,7 @@ func TestLeaderDoubt(t *testing.T) {
 		leader, all float64
 		doubt       bool
 	}{{2, 0.5, 1, false}, {2, 0.8, 1, true}, {4, 0.6, 1, false}, {4, 0.7, 1, true}, {1, 1, 1, false}, {2, 0.1, 0.1, false}} {
-		if got := leaderDoubt(c.degree, c.leader, c.all); (got != "") != c.doubt {
-			t.Errorf("%+v: %q", c, got)
-		}
+		testkit.Is(t, c.doubt, (leaderDoubt(c.degree, c.leader, c.all) != ""), c)
 	}
 }
 

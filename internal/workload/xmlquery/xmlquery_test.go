@@ -90,9 +90,7 @@ func TestItemsAgreeWithEncodingXML(t *testing.T) {
 		if diff := cmp.Diff(itemsByEncodingXML(t, doc), got, cmp.AllowUnexported(item{})); diff != "" {
 			t.Fatalf("-encoding/xml +shredder\n%s\n%s", diff, doc)
 		}
-		if rows != int64(len(got)) {
-			t.Errorf("%d rows reported, %d seen", rows, len(got))
-		}
+		testkit.Is(t, int64(len(got)), rows, "rows reported", len(got), "seen")
 		total += len(got)
 	}
 	if total < 500 {
