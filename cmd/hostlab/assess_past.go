@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/explain"
+	"hostlab/internal/assess"
 	"hostlab/internal/report"
 	"hostlab/internal/ring"
 	"hostlab/internal/screen"
@@ -44,18 +44,13 @@ func (p *past) flags(cmd *cobra.Command) {
 	f.DurationVar(&p.worst, "worst", 0, "find the worst time of this length in a day of the ring, or in that of --at and --for")
 }
 
-// asked reports whether a time of a ring was asked for.
-func (o *assessOptions) asked() bool {
-	return o.past.at != "" || o.past.worst != 0 || o.from != "" && ring.Is(o.from)
-}
-
 // find finds the ring and the time that were asked for.
 func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 	p := &o.past
 	if o.from != "" && cmd.Flags().Changed("service") {
 		return usagef("--from and --service both name a ring; give one")
 	}
-	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts", "bursts", "experiment"} {
+	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts", "experiment"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of no use with a time of a ring, of which all that was seen is kept", name)
 		}
@@ -161,8 +156,8 @@ func (o *assessOptions) history(ctx context.Context) (*report.History, error) {
 	return h, err
 }
 
-// dayBefore is the account of the same time on the day before.
-func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*explain.Report, error) {
+// dayBefore is the same time on the day before.
+func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*assess.Minute, error) {
 	dir := o.past.dir
 	if dir == "" {
 		var err error
@@ -181,7 +176,7 @@ func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*exp
 	if err != nil {
 		return nil, usagef("--compare %s: %w", yesterday, plain(err))
 	}
-	return a.Account, nil
+	return a.Minute, nil
 }
 
 // when says of which time the answer is.
@@ -200,7 +195,7 @@ func when(h *report.History) string {
 }
 
 // before is the minute to compare with; nil: none was named.
-func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Report, error) {
+func (o *assessOptions) before(ctx context.Context, std streams) (*assess.Minute, error) {
 	if o.compare == "" {
 		return nil, nil //nolint:nilnil // that is said above
 	}
@@ -215,10 +210,10 @@ func (o *assessOptions) before(ctx context.Context, std streams) (*explain.Repor
 	if err != nil {
 		return nil, err
 	}
-	if a.Account == nil {
+	if a.Minute == nil || a.Account == nil {
 		return nil, usagef("--compare %s: no service was watched in it", o.compare)
 	}
-	return a.Account, nil
+	return a.Minute, nil
 }
 
 // read reports what a file of --save holds.

@@ -19,6 +19,8 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/ring"
+	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
@@ -142,8 +144,9 @@ measured.
 As root, on Linux 5.12 or newer with type information (BTF), small programs in
 the kernel count what the scheduler does with the service. Nothing of them
 stays. --bursts writes the bursts of the CPUs, from which 'hostlab predict
---workload' says what a power policy would cost. If more than 1 % of the bursts
-were lost, it does not write them.
+--workload' says what a power policy would cost: of this minute, or with --at
+and --for of a day of the ring. If more than 1 % of the bursts were lost, it
+does not write them.
 
 Exit status:
   0    done
@@ -227,7 +230,7 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 			o.For = watchQuick
 		}
 	}
-	if o.asked() {
+	if o.past.at != "" || o.past.worst != 0 || o.from != "" && ring.Is(o.from) {
 		if err := o.find(cmd, time.Now()); err != nil {
 			return err
 		}
@@ -397,7 +400,8 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 		return nil, cannotLook{err}
 	}
 	if o.trouble != "" && !quiet {
-		fmt.Fprintln(std.err, o.trouble)
+		_, width := terminal(std.err)
+		fmt.Fprintln(std.err, strings.Join(screen.Wrap(o.trouble, width), "\n"))
 	}
 	p := newProgress(std.err, quiet, o.For+o.Behind)
 	defer p.clear()

@@ -54,7 +54,8 @@ which 'hostlab assess --at 02:14' and '--worst 10m' answer. It takes about 15 MB
 a day, and 50 MB at most. Root sees most; others see what belongs to them.
 
 A record has the busy share of each sample, not the bursts within it. 'hostlab
-predict --workload' needs bursts: take them from 'hostlab assess --bursts'.
+predict --workload' needs bursts: take them from 'hostlab assess --bursts', now
+or from the ring.
 
 On Windows it reads performance counters, at least 1 s apart: use, % of Maximum
 Frequency, % Processor Performance, the queue of processors, context switches,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -136,10 +137,8 @@ func outcome(err error) (status int, line string) {
 	case errors.As(err, &waits):
 		return exitWaiting, "waiting: " + screen.OneLine(err)
 	case errors.Is(err, context.Canceled):
-		if screen.OneLine(err) == context.Canceled.Error() { // nothing else is to be said
-			return exitInterrupted, "interrupted"
-		}
-		return exitInterrupted, "interrupted; " + screen.OneLine(err)
+		text, _ := strings.CutSuffix(screen.OneLine(err), context.Canceled.Error())
+		return exitInterrupted, strings.TrimRight("interrupted; "+text, ":; ")
 	case errors.As(err, &blind):
 		return exitCannotLook, screen.OneLine(err)
 	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn) && !torn.Usable():

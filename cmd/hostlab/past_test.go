@@ -8,7 +8,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hostlab/internal/assess"
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
+	"hostlab/internal/model/burstlog"
 	"hostlab/internal/report"
 	"hostlab/internal/result"
 	"hostlab/internal/ring"
@@ -18,7 +20,7 @@ import (
 // keepRing makes a ring of a PostgreSQL that does 100 transactions a second from 02:00 to 02:30 of two days. On the second one,
 // each waits four times as long for locks from 02:14 to 02:24.
 //
-//	ring DIR
+//	ring DIR [without-bursts]
 func keepRing(ts *testscript.TestScript, _ bool, args []string) {
 	w, err := ring.Open(ts.MkAbs(args[0]), 48*time.Hour)
 	ts.Check(err)
@@ -30,7 +32,15 @@ func keepRing(ts *testscript.TestScript, _ bool, args []string) {
 			if day == 1 && i >= 14*6 && i < 24*6 {
 				lock = 0.004
 			}
-			text, err := result.RecordJSON(report.Kept{Schema: report.Schema, Host: "db7", Minute: stretchOf(1000, lock)})
+			m := stretchOf(1000, lock)
+			if i%6 == 0 && len(args) == 1 {
+				m.Sample = &burstlog.Sample{Head: burstlog.Head{Schema: burstlog.Sampled, Kind: burstlog.Kind, Started: at, CPUs: []int{0, 1},
+					Source: "scheduler events", Length: 10, Seen: 0.1, Load: 0.2, Service: "postgresql"}}
+				for n := range 60 {
+					m.Sample.Bursts = append(m.Sample.Bursts, burstlog.Burst{CPU: n / 30, At: 0.3 * float64(n%30), Busy: 0.002, Idle: 0.008, Service: 1})
+				}
+			}
+			text, err := result.RecordJSON(report.Kept{Schema: report.Schema, Host: "db7", Minute: m})
 			ts.Check(err)
 			ts.Check(w.Append(at, text))
 		}
@@ -52,7 +62,14 @@ func stretchOf(n int64, lock float64) *assess.Minute {
 	}
 	seen := 100
 	r.Seen = &seen
-	return &assess.Minute{Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 1}, Connected: true, Report: r,
+	windows := &chain.Account{Moments: 400, Own: map[int]bool{1: true}, Clients: map[int]bool{}}
+	for range 4 { // a holder computes for 1 ms of each lock, and waits for the log in the rest
+		windows.Windows = append(windows.Windows, chain.Shares{explain.Locks: {chain.End{Kind: chain.Computing, PID: 1}: 0.001,
+			chain.End{Kind: chain.Log, PID: 1, Log: true}: lock - 0.001}})
+		windows.Lengths = append(windows.Lengths, 0.01)
+	}
+	windows.Ran, windows.Waited = make([]float64, 4), make([]float64, 4)
+	return &assess.Minute{Ends: windows, Service: service.Service{Kind: service.Database, Name: "PostgreSQL", PID: 1}, Connected: true, Report: r,
 		Readings: []service.Reading{{At: 10, CPU: 2, Processes: 9, Threads: 9}}, Host: assess.Host{CPUs: 8}, Unseen: map[string]string{}}
 }
 

@@ -90,7 +90,7 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 	var metrics *report.Metrics
 	if listen != "" {
 		metrics = report.NewMetrics(versionText())
-		if _, err := serve(ctx, note, listen, func(w io.Writer) error { _, err := metrics.WriteTo(w); return err }); err != nil {
+		if _, err := serve(ctx, note, listen, metrics); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,9 @@ func TestWatchScreen(t *testing.T) {
 			tmux("send-keys", way)
 		}
 		screen := until("ended 0", "q quit")
-		testkit.Is(t, before, modes(), "after", way, "the terminal's modes are", "before")
+		if now := modes(); now != before {
+			t.Errorf("after %s the terminal's modes are %q, before %q", way, now, before)
+		}
 		var stty []string
 		for l := range strings.Lines(screen) {
 			if strings.Count(l, ":") > 10 {
@@ -121,14 +123,14 @@ func TestWatchServes(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var note bytes.Buffer
-	w := &watcher{o: &watchOptions{interval: time.Second, listen: "0"}}
-	defer w.close()
-	testkit.OK(t, w.open(ctx, host.Tree{}, &note))
-	testkit.Must(w.next(ctx))(t)
-	if !strings.HasPrefix(w.url, "http://127.0.0.1:") || strings.Contains(note.String(), "warning") {
-		t.Errorf("a port alone is served at %s: %s", w.url, note.String())
+	w, url, err := (&watchOptions{interval: time.Second, listen: "0"}).open(ctx, host.Tree{}, &note)
+	testkit.OK(t, err)
+	defer w.Close()
+	testkit.Must(w.Next(ctx))(t)
+	if !strings.HasPrefix(url, "http://127.0.0.1:") || strings.Contains(note.String(), "warning") {
+		t.Errorf("a port alone is served at %s: %s", url, note.String())
 	}
-	r := testkit.Must(http.Get(w.url))(t) //nolint:bodyclose // it is, below
+	r := testkit.Must(http.Get(url))(t) //nolint:bodyclose // it is, below
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" ||
@@ -137,11 +139,13 @@ func TestWatchServes(t *testing.T) {
 	}
 
 	note.Reset()
-	open := &watcher{o: &watchOptions{interval: time.Second, listen: "0.0.0.0:0"}}
-	defer open.close()
-	testkit.OK(t, open.open(ctx, host.Tree{}, &note))
-	testkit.Has(t, note.String(), "can be reached from other hosts")
-	if !strings.HasPrefix(open.url, "http://0.0.0.0:") {
-		t.Errorf("0.0.0.0 is served at %s: IPv6 was not asked for", open.url)
+	open, url, err := (&watchOptions{interval: time.Second, listen: "0.0.0.0:0"}).open(ctx, host.Tree{}, &note)
+	testkit.OK(t, err)
+	defer open.Close()
+	if !strings.Contains(note.String(), "can be reached from other hosts") {
+		t.Errorf("no warning: %s", note.String())
+	}
+	if !strings.HasPrefix(url, "http://0.0.0.0:") {
+		t.Errorf("0.0.0.0 is served at %s: IPv6 was not asked for", url)
 	}
 }

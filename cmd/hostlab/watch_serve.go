@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func listen(addr string) (net.Listener, error) {
 }
 
 // serve begins to answer Prometheus at an address, as it was given; it ends with the context.
-func serve(ctx context.Context, note io.Writer, given string, write func(io.Writer) error) (url string, err error) {
+func serve(ctx context.Context, note io.Writer, given string, metrics io.WriterTo) (url string, err error) {
 	addr, err := address(given)
 	if err != nil {
 		return "", err
@@ -50,7 +51,7 @@ func serve(ctx context.Context, note io.Writer, given string, write func(io.Writ
 		return "", err
 	}
 	server := &http.Server{
-		Handler:           onlyNamed(func(asked string) bool { return strings.EqualFold(asked, name) }, pageOf(write)),
+		Handler:           onlyNamed(func(asked string) bool { return strings.EqualFold(asked, name) }, pageOf(metrics)),
 		ReadHeaderTimeout: 2 * time.Second,
 		ReadTimeout:       2 * time.Second,
 		WriteTimeout:      2 * time.Second,
@@ -98,12 +99,12 @@ func network(addr string) string {
 	return "tcp"
 }
 
-// pageOf is the page of metrics that write writes.
-func pageOf(write func(io.Writer) error) http.Handler {
+// pageOf is the page of metrics.
+func pageOf(metrics io.WriterTo) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
+		if _, err := metrics.WriteTo(&b); err != nil {
 			http.Error(out, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -115,4 +116,23 @@ func pageOf(write func(io.Writer) error) http.Handler {
 		fmt.Fprintln(out, "hostlab watch: the metrics are at /metrics")
 	})
 	return mux
+}
+
+// address completes what --listen was given: a port alone, or one without an
+// address, is on the loopback interface, since metrics tell strangers about a host.
+func address(given string) (string, error) {
+	if _, err := strconv.Atoi(given); err == nil {
+		given = ":" + given
+	}
+	name, port, err := net.SplitHostPort(given)
+	if err != nil {
+		return "", usagef("--listen %s: expected ADDRESS:PORT, such as 127.0.0.1:9750", given)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "", usagef("--listen %s: the port must be 0 to 65535", given)
+	}
+	if name == "" {
+		name = "127.0.0.1"
+	}
+	return net.JoinHostPort(name, port), nil
 }

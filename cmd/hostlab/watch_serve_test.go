@@ -21,10 +21,10 @@ func served(t *testing.T, listen string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	w := &watcher{o: &watchOptions{interval: time.Second, listen: listen}}
-	t.Cleanup(func() { w.close() })
-	testkit.OK(t, w.open(ctx, host.Tree{}, io.Discard))
-	u := testkit.Must(url.Parse(w.url))(t)
+	w, at, err := (&watchOptions{interval: time.Second, listen: listen}).open(ctx, host.Tree{}, io.Discard)
+	testkit.OK(t, err)
+	t.Cleanup(func() { w.Close() })
+	u := testkit.Must(url.Parse(at))(t)
 	return u.Host
 }
 

@@ -36,12 +36,6 @@ func (m *Minute) Product() string {
 	return strings.TrimSpace(name + " " + version)
 }
 
-// Compared puts an earlier account beside the minute's.
-func (m *Minute) Compared(before *explain.Report, days float64) document.Section {
-	says := document.Line{Text: changed(before, &m.Report, days), Tone: document.Strong}
-	return document.Titled("Before and after", append([]document.Block{says}, comparison(before, &m.Report)...)...)
-}
-
 // rows is how many events are shown; the JSON document has all.
 const rows = 10
 

@@ -54,7 +54,7 @@ func explained(m *Minute, before *explain.Report) *document.Document {
 	d := &document.Document{Name: "x", Title: "x", Answer: []document.Line{{Text: m.Verdict(levers)}},
 		Sections: m.Sections(levers)}
 	if before != nil {
-		d.Sections = append(d.Sections, m.Compared(before, 0))
+		d.Sections = append(d.Sections, m.Compared(&Minute{Report: *before}, 0))
 	}
 	return d
 }

@@ -2,7 +2,6 @@ package assess
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -117,35 +116,4 @@ func (m *Minute) shows(l *lever.Lever) string {
 		return "limit: " + result.Format(m.Memory.Bytes, "B")
 	}
 	return l.Shown()
-}
-
-// Changed says in a line or two how the minute differs from an earlier one.
-func (m *Minute) Changed(before *explain.Report, days float64) document.Section {
-	blocks := []document.Block{document.Points(differences(before, &m.Report)...)}
-	return document.Titled("Before and after", append(blocks, document.Line{Text: changed(before, &m.Report, days)})...)
-}
-
-// changed says whether transactions take longer than before, and which part of them.
-func changed(before, after *explain.Report, days float64) string {
-	c, ok := explain.ChangeOf(before, after, days)
-	if !ok {
-		return "Not both minutes counted transactions; --all compares shares of active time."
-	}
-	says := fmt.Sprintf("A transaction took %s of active time before, and %s after", seconds(c.Before), seconds(c.After))
-	if !c.Ratio.HasInterval() {
-		return says + "; whether that is chance is not known: one of both is too short."
-	}
-	of := "these stretches; how days differ is not in it"
-	if days > 0 {
-		of = "stretches and days"
-	}
-	by, more := c.Ratio.Map(func(v float64) float64 { return v - 1 }), "longer"
-	if c.Ratio.Low <= 1 && c.Ratio.High >= 1 {
-		return fmt.Sprintf("%s: a change of %s, no more than chance (n %d, interval of %s).", says, by.Percent().Brief(), by.N, of)
-	}
-	if by.Value < 0 {
-		by, more = by.Negated(), "less"
-	}
-	return fmt.Sprintf("%s: %s %s (n %d, interval of %s). Most of that is %s: %s.", says, by.Percent().Brief(), more, by.N, of,
-		c.Part.Title(), seconds(math.Abs(c.By)))
 }

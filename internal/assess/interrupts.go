@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
@@ -23,10 +25,26 @@ type Interrupts struct {
 	Source string  `json:"source"` // device whose interrupts arrived there most; "": not known
 }
 
-// interruptions counts them, by CPU and by source.
+// Loads are what each CPU did, by its number, small enough for days: a byte is a share of the time in 1/250.
+type Loads struct {
+	Busy []byte `json:"busy"` // for anybody; 255: not known, as of a CPU that is off
+	// Interrupts are theirs and their softirqs'; nil: no CPU had any worth a byte.
+	Interrupts []byte   `json:"interrupts,omitempty"`
+	Pressure   *float64 `json:"pressure"` // share of the time in which some task of the host waited for a CPU; nil: not known
+}
+
+// One is a share of 1 in a byte of Loads, and NoLoad one that is not known.
+const (
+	One    = 250
+	NoLoad = 255
+)
+
+// interruptions counts them, by CPU and by source, and all else that CPUs did.
 type interruptions struct {
-	times   []proc.CPUTimes
-	sources map[string][]float64 // by CPU, in the order of times
+	times    []proc.CPUTimes
+	sources  map[string][]float64 // by CPU, in the order of times
+	pressure proc.Pressure        // s
+	at       time.Time
 }
 
 func countInterrupts() (c interruptions) {
@@ -38,8 +56,42 @@ func countInterrupts() (c interruptions) {
 		return interruptions{}
 	}
 	list, _ := os.ReadFile("/proc/interrupts")
-	c.sources = parseInterrupts(list, len(c.times))
+	c.sources, c.at = parseInterrupts(list, len(c.times)), time.Now()
+	if c.pressure, err = proc.ReadPressure("/proc/pressure/cpu"); err != nil {
+		c.pressure.Some = math.NaN()
+	}
 	return c
+}
+
+// whole is all of a CPU's time.
+func whole(t proc.CPUTimes) float64 { return t.Busy() + t.Idle + t.IOWait + t.Steal }
+
+// loads are those since an earlier count; nil: they are not known. A CPU that came or went has none.
+func (c interruptions) loads(before interruptions) *Loads {
+	if len(c.times) == 0 {
+		return nil
+	}
+	last := c.times[len(c.times)-1].ID
+	out := &Loads{Busy: bytes.Repeat([]byte{NoLoad}, last+1), Interrupts: make([]byte, last+1)}
+	for _, now := range c.times {
+		i := slices.IndexFunc(before.times, func(t proc.CPUTimes) bool { return t.ID == now.ID })
+		if i < 0 {
+			continue
+		}
+		was := before.times[i]
+		if all := whole(now) - whole(was); all > 0 {
+			share := func(s float64) byte { return byte(math.Round(One * min(1, max(0, s/all)))) }
+			out.Busy[now.ID] = share(now.Busy() - was.Busy())
+			out.Interrupts[now.ID] = share(now.IRQ + now.SoftIRQ - was.IRQ - was.SoftIRQ)
+		}
+	}
+	if slices.Max(out.Interrupts) == 0 {
+		out.Interrupts = nil
+	}
+	if lasted := c.at.Sub(before.at).Seconds(); lasted > 0 {
+		out.Pressure = result.Finite(min(1, (c.pressure.Some-before.pressure.Some)/lasted))
+	}
+	return out
 }
 
 // parseInterrupts reads /proc/interrupts, " 24: 5 7 PCI-MSI 512000-edge virtio0-input.0", by the word behind the counts of the CPUs that
@@ -72,7 +124,6 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 // since is what came since an earlier count; nil: that is not known.
 func (c interruptions) since(before interruptions) *Interrupts {
 	same := func(a, b proc.CPUTimes) bool { return a.ID == b.ID }
-	whole := func(t proc.CPUTimes) float64 { return t.Busy() + t.Idle + t.IOWait + t.Steal }
 	if len(c.times) < 2 || !slices.EqualFunc(c.times, before.times, same) { // CPUs came or went
 		return nil
 	}

@@ -1,6 +1,8 @@
 package assess
 
 import (
+	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -15,7 +17,7 @@ func TestInterrupts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return interruptions{times, parseInterrupts([]byte("           CPU0       CPU1\n 24:   7 "+eth0+" PCI-MSIX-0000:00:03.0 1-edge  eth0-rx-0\n"+
+		return interruptions{times: times, sources: parseInterrupts([]byte("           CPU0       CPU1\n 24:   7 "+eth0+" PCI-MSIX-0000:00:03.0 1-edge  eth0-rx-0\n"+
 			" 25: "+disk+" 9 PCI-MSIX-0000:00:02.0 1-edge nvme0q1\n11: 5 "+eth0+"7 GICv3 27 Level arch_timer\n12: 5 "+eth0+"7 IO-APIC 5-edge\nLOC: 9 9 Local timer interrupts\nERR: 0\n"), 2)}
 	}
 	before, after := count("0", "100", "5"), count("4000", "90100", "50")
@@ -33,6 +35,23 @@ func TestInterrupts(t *testing.T) {
 	}
 	if m.Interrupts = (&Interrupts{1, 0.4, 0.3, ""}); m.interrupted() != nil {
 		t.Error("all CPUs have their share")
+	}
+	l := after.loads(before)
+	if want := (Loads{Busy: []byte{0, 250}, Interrupts: []byte{0, 167}}); l == nil || !reflect.DeepEqual(*l, want) {
+		t.Errorf("%+v", l)
+	}
+	// CPU 0 has most in two stretches, and CPU 1 in all three together.
+	of := func(zero, one byte) *Minute {
+		m := minute(nil)
+		m.Interrupts, m.Loads = &Interrupts{CPU: 0, Most: 0.1, Source: "eth0"}, &Loads{Busy: []byte{One, One, NoLoad}, Interrupts: []byte{zero, one}}
+		if one > zero {
+			m.Interrupts = &Interrupts{CPU: 1, Most: 0.6, Source: "nvme0q1"}
+		}
+		return m
+	}
+	if got, want := busiest([]*Minute{of(25, 20), of(25, 20), of(0, 155)}), (Interrupts{1, 0.26, 1.0 / 15, "nvme0q1"}); got == nil || got.CPU != want.CPU ||
+		got.Source != want.Source || math.Abs(got.Most-want.Most)+math.Abs(got.Others-want.Others) > 1e-9 {
+		t.Errorf("%+v", got)
 	}
 	after.times = after.times[:1]
 	if got := after.since(before); got != nil {

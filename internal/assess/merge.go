@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
+	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/service"
 )
@@ -28,7 +30,7 @@ func Merge(list []*Minute) *Minute {
 	out.Report = explain.Merge(accounts)
 	out.Readings, out.Throttled, out.Unseen = nil, nil, maps.Clone(whole.Unseen)
 	out.Takers, out.Asked, out.Pools, out.Ends, out.Scheduler = nil, nil, nil, nil, nil
-	out.Memory, out.Quota, out.Ended = nil, nil, ""
+	out.Memory, out.Quota, out.Ended, out.Loads = nil, nil, "", nil
 	var total service.Reading
 	for _, m := range list {
 		total = out.add(total, m)
@@ -63,7 +65,7 @@ func Merge(list []*Minute) *Minute {
 	out.Host, out.Clock, out.Wakeups, out.Siblings = hostOf(list), meanClock(list), wakeupsOf(list), siblingsOf(list)
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)
 	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list), fullOf(list)
-	out.Policies, out.Bursts = Policies{}, nil
+	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
 	if whole.Scheduler != nil && whole.Scheduler.Reason != "" {
 		refused = errors.New(whole.Scheduler.Reason)
@@ -206,6 +208,10 @@ func (m *Minute) Sound() bool {
 	for _, p := range r.Parts {
 		ok = ok && p.Seconds >= 0 && p.Seconds <= most
 	}
+	ok = ok && (m.Sample == nil || m.Sample.Sound())
+	if l := m.Loads; l != nil {
+		ok = ok && len(l.Busy) <= host.MostCPUs && len(l.Interrupts) <= len(l.Busy) && (l.Pressure == nil || *l.Pressure >= 0 && *l.Pressure <= 1)
+	}
 	for _, x := range m.Readings {
 		ok = ok && x.At >= 0 && x.CPU >= 0 && x.CPU <= most
 	}
@@ -218,12 +224,18 @@ func (m *Minute) Thin() {
 		m.Readings = m.Readings[n-1:]
 	}
 	m.Report.Course = nil
+	if m.Bursts != nil {
+		m.Sample = m.Bursts.Sample(keptBursts, rand.New(rand.NewPCG(uint64(m.Bursts.Started.UnixNano()), keptBursts)))
+	}
 	m.Policies, m.Bursts = Policies{}, nil
 	if m.Ends != nil {
 		m.Ends.Join(keptWindows, smallEnd)
 	}
 	m.Confide()
 }
+
+// keptBursts is how many bursts of CPUs a stretch keeps: of a day, some 80,000.
+const keptBursts = 60
 
 // keptWindows is how many of the scheduler's windows a stretch keeps, and smallEnd the share of a part below which an end goes
 // with others of its kind.

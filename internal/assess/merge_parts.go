@@ -2,11 +2,13 @@ package assess
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
+	"hostlab/internal/model/burstlog"
 	"hostlab/internal/service"
 )
 
@@ -201,18 +203,51 @@ func requestsOf(list []*Minute) (out *Requests) {
 	return out
 }
 
-// busiest is the CPU that had most interrupts in all stretches together.
-func busiest(list []*Minute) (out *Interrupts) {
-	by, n := map[int]Interrupts{}, 0.0
+// burstsOf are those of all that recorded some.
+func burstsOf(list []*Minute) *burstlog.Sample {
+	var all []*burstlog.Sample
 	for _, m := range list {
-		if i := m.Interrupts; i != nil {
-			n++
-			by[i.CPU] = Interrupts{i.CPU, by[i.CPU].Most + i.Most, by[i.CPU].Others + i.Others, cmp.Or(i.Source, by[i.CPU].Source)}
+		if m.Sample != nil {
+			all = append(all, m.Sample)
 		}
 	}
-	for _, i := range by {
-		if i.Most, i.Others = i.Most/n, i.Others/n; out == nil || i.Most > out.Most || i.Most == out.Most && i.CPU < out.CPU {
-			out = &i
+	return burstlog.Join(all)
+}
+
+// busiest is the CPU that had most interrupts in all stretches together.
+func busiest(list []*Minute) *Interrupts {
+	by, sources, n, sum := map[int]float64{}, map[int]map[string]float64{}, 0.0, 0.0
+	for _, m := range list {
+		i := m.Interrupts
+		if i == nil || m.Loads == nil {
+			continue
+		}
+		n++
+		if sources[i.CPU] == nil {
+			sources[i.CPU] = map[string]float64{}
+		}
+		sources[i.CPU][i.Source] += i.Most
+		for cpu, b := range m.Loads.Busy {
+			if b == NoLoad {
+				continue
+			}
+			share := 0.0
+			if cpu < len(m.Loads.Interrupts) {
+				share = float64(m.Loads.Interrupts[cpu]) / One
+			}
+			by[cpu], sum = by[cpu]+share, sum+share
+		}
+	}
+	if len(by) < 2 {
+		return nil
+	}
+	largest := func(a, b int) int { return cmp.Or(cmp.Compare(by[a], by[b]), cmp.Compare(b, a)) }
+	most := slices.MaxFunc(slices.Collect(maps.Keys(by)), largest)
+	out := &Interrupts{CPU: most, Most: by[most] / n, Others: max(0, sum-by[most]) / n / float64(len(by)-1)}
+	often := 0.0
+	for _, name := range slices.Sorted(maps.Keys(sources[most])) {
+		if v := sources[most][name]; v > often {
+			out.Source, often = name, v
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
 	"hostlab/internal/host"
+	"hostlab/internal/model/burstlog"
 	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -46,6 +47,8 @@ type Minute struct {
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.
 	Interrupts *Interrupts `json:"interrupts,omitempty"`
+	// Loads are what each CPU did; nil: not counted.
+	Loads *Loads `json:"loads,omitempty"`
 	// Pools are those of poolers before it, or its own.
 	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
 	Host     Host             `json:"host"`
@@ -71,6 +74,8 @@ type Minute struct {
 	// Ends are what waits ended with, in the recorder's windows; nil: nobody followed them.
 	Ends   *chain.Account `json:"ends"`
 	Bursts *trace.Result  `json:"-"`
+	// Sample are some of the bursts, which a ring keeps; nil: nobody recorded them.
+	Sample *burstlog.Sample `json:"bursts,omitempty"`
 	// Programs is the CPU time that the recorder's programs took in the kernel, s.
 	Programs float64 `json:"-"`
 }

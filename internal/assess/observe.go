@@ -105,7 +105,8 @@ func (b *beside) fill(m *Minute) {
 	if b.of == nil {
 		return
 	}
-	m.Interrupts = countInterrupts().since(b.came)
+	came := countInterrupts()
+	m.Interrupts, m.Loads = came.since(b.came), came.loads(b.came)
 	now := proc.TakeCensus(pods.GroupOf)
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })

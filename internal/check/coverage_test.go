@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	keysof "maps"
 	"os"
@@ -109,33 +108,36 @@ func coverage(all []source) string {
 	b.WriteString("\n## What other tools judge or set\n\nCounted from " +
 		"[sources.toml](../internal/check/testdata/sources.toml), which holds the tools' parameters, and from what each " +
 		"check declares\nto cover. A parameter counts if kernels from 6.1 on have it and the tool still advises it. Each " +
-		"is judged where its check applies: for\nthe servers that it speaks for.\n\n| Source | Judged | Version | Where " +
-		"it stands |\n|---|--:|---|---|\n")
+		"is judged where its check applies: for\nthe servers that it speaks for.\n\n")
 	values, order := map[string][]string{}, []string{}
 	for _, s := range all {
 		judged, counted := s.count()
-		fmt.Fprintf(&b, "| %s | %d of %d | %s | %s |\n", s.Name, judged, counted, s.Version, s.File)
+		fmt.Fprintf(&b, "- **%s**: %d of %d judged; %s, %s\n", s.Name, judged, counted, s.Version, s.File)
 		for _, name := range slices.Sorted(keysof.Keys(s.Parameters)) {
 			if values[name] == nil {
 				order = append(order, name)
 			}
-			values[name] = append(values[name], s.Name+" ("+strings.ReplaceAll(s.Parameters[name], "|", `\|`)+")")
+			values[name] = append(values[name], s.Name+" ("+s.Parameters[name]+")")
 		}
 	}
-	b.WriteString("\n| Parameter | Who has it, with the value | Judged by | Set by |\n|---|---|---|---|\n")
+	b.WriteString("\nThe parameters that are judged, who has them and with which value:\n\n")
 	for _, name := range order {
 		if ids := judges(name); ids != nil {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(name, "perfspect/"), strings.Join(values[name], "; "),
-				strings.Join(ids, ", "), cmp.Or(strings.Join(setsOf(name), ", "), "-"))
+			fmt.Fprintf(&b, "- %s: %s. Judged by %s", strings.TrimPrefix(name, "perfspect/"), strings.Join(values[name], "; "),
+				strings.Join(ids, ", "))
+			if sets := setsOf(name); len(sets) > 0 {
+				b.WriteString("; set by " + strings.Join(sets, ", "))
+			}
+			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\n### Left out\n\n| Parameter | Source | Counted | Why |\n|---|---|---|---|\n")
+	b.WriteString("\n### Left out\n\n")
 	for _, s := range all {
 		for _, name := range slices.Sorted(keysof.Keys(s.Parameters)) {
 			if why := s.Left[name]; why != "" {
-				fmt.Fprintf(&b, "| %s | %s | no | %s |\n", strings.TrimPrefix(name, "perfspect/"), s.Name, why)
+				fmt.Fprintf(&b, "- %s (%s), not counted: %s\n", strings.TrimPrefix(name, "perfspect/"), s.Name, why)
 			} else if why := s.Missing[name]; why != "" {
-				fmt.Fprintf(&b, "| %s | %s | yes | %s |\n", strings.TrimPrefix(name, "perfspect/"), s.Name, why)
+				fmt.Fprintf(&b, "- %s (%s), counted: %s\n", strings.TrimPrefix(name, "perfspect/"), s.Name, why)
 			}
 		}
 	}

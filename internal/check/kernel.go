@@ -217,7 +217,7 @@ var kernel = []Check{
 		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own",
 		bad: "the CPUs are divided " +
 			"among sessions first",
-		goals: autogroupWanted,
+		goals: func(f *host.Facts) []goal { return []goal{lowered("sched_autogroup_enabled", f.Kernel.Autogroup, 0)} },
 	},
 	{
 		ID: "KRN-012", Subject: Kernel, Title: "No panic after a kernel error, for Oracle",
@@ -231,7 +231,7 @@ var kernel = []Check{
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("kernel.panic_on_oops"), ok: "the host stops at a kernel error",
 		bad:   "the host goes on after a kernel error",
-		goals: oopsWanted,
+		goals: func(f *host.Facts) []goal { return []goal{raised("panic_on_oops", f.Kernel.PanicOnOops, 1)} },
 	},
 	{
 		ID: "KRN-013", Subject: Kernel, Title: "Too few open files in all (file-max), for Oracle",
@@ -256,7 +256,7 @@ var kernel = []Check{
 		For:      engines("sap"),
 		Severity: map[Role]Severity{ProductionApp: Low},
 		absent:   hidden("kernel.msgmni"), ok: "enough message queues", bad: "fewer than recommended",
-		goals: queuesWanted,
+		goals: func(f *host.Facts) []goal { return []goal{raised("msgmni", f.Kernel.MsgMni, 1024)} },
 	},
 	{
 		ID: "KRN-015", Subject: Kernel, Title: "HANA's guest that reads kvm-clock, not tsc",

@@ -119,8 +119,8 @@ var mounts = []Check{
 			"each checkpoint, in case power fails within a write. Some devices write a page wholly or not at all.",
 		Source: "kernel documentation, ABI/stable/sysfs-block (atomic_write_unit_max_bytes, Linux 6.11); AWS documentation, " +
 			"Torn write prevention (16 KiB, doublewrite off)",
-		Disagree: "The kernel promises it only for writes that ask (RWF_ATOMIC). Neither InnoDB nor PostgreSQL asks, so that it " +
-			"also takes direct I/O, aligned files and a file system that splits no page, which hostlab cannot see. So it is " +
+		Disagree: "The kernel promises it only for writes that ask (RWF_ATOMIC). Neither InnoDB nor PostgreSQL asks. So it also " +
+			"takes direct I/O, aligned files and a file system that splits no page. hostlab cannot see these, so it is " +
 			"information: ask your vendor before you switch a guard off.",
 		For:      engines("postgresql", "mariadb", "mysql"),
 		Severity: inProduction(Info, Info),

@@ -113,7 +113,7 @@ var network = []Check{
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("net.ipv4.tcp_max_syn_backlog"), ok: "as many as the note asks for",
 		bad:   "fewer than the note asks for",
-		goals: synWanted,
+		goals: func(f *host.Facts) []goal { return []goal{raised("tcp_max_syn_backlog", f.Network.SynBacklog, 8192)} },
 	},
 	{
 		ID: "NET-008", Subject: Kernel, Title: "Too few tries to open a connection, for HANA",
@@ -125,7 +125,7 @@ var network = []Check{
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   hidden("net.ipv4.tcp_syn_retries"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
-		goals: retriesWanted,
+		goals: func(f *host.Facts) []goal { return []goal{raised("tcp_syn_retries", f.Network.SynRetries, 8)} },
 	},
 	{
 		ID: "NET-009", Subject: Kernel, Title: "Too few ports for outgoing connections, for Oracle",
@@ -191,14 +191,6 @@ func buffersWanted(f *host.Facts) []goal {
 		list = append(list, raised("rmem_max", n.RmemMax, 4194304), raised("wmem_max", n.WmemMax, 1048576))
 	}
 	return list
-}
-
-func synWanted(f *host.Facts) []goal {
-	return []goal{raised("tcp_max_syn_backlog", f.Network.SynBacklog, 8192)}
-}
-
-func retriesWanted(f *host.Facts) []goal {
-	return []goal{raised("tcp_syn_retries", f.Network.SynRetries, 8)}
 }
 
 // portsWanted widens the range; an end that is wider already stays (wider).

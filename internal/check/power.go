@@ -43,7 +43,7 @@ var power = []Check{
 			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
 		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
 		Disagree: "Notes written for older processors name EPB only. While the governor is performance, intel_pstate " +
-			"refuses every value but performance (before Linux 5.10 it refuses performance, too), and EPP may keep an older " +
+			"refuses every value but performance (before Linux 5.10 it refuses performance, too). EPP may keep an older " +
 			"value after a change of governor: set the governor first, then EPP, and read both back.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the frequency driver has no EPP", ok: "EPP prefers performance",

@@ -16,7 +16,7 @@ var scheduler = []Check{
 			"is often a page fault. A kernel that preempts within the fault leaves all other backends spinning meanwhile.",
 		Source: "Salvatore Dipietro on the Linux kernel mailing list, 2026-04-03: 98,565 to 50,751 transactions a second " +
 			"from none to lazy, with 96 CPUs, 1,024 clients and a cache of 120 GB without huge pages",
-		Disagree: "The kernel's maintainers keep the models lazy and full (none is gone from x86 and arm64 with 7.0), and ask " +
+		Disagree: "The kernel's maintainers keep the models lazy and full; none is gone from x86 and arm64 with 7.0. They ask " +
 			"programs to use huge pages or rseq's time slice extension. Nobody has measured it below 96 CPUs or with a small " +
 			"cache, so it counts from 64 CPUs and 8 GiB on.",
 		For:      engines("postgresql"),

@@ -141,8 +141,8 @@ var storage = []Check{
 		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
 		Disagree: "Oracle and SAP certify network storage for logs of Oracle and HANA, which are not judged here. What it " +
 			"costs depends on the server, the network and the mount options: the database's own log write times tell. hostlab " +
-			"assess measures a disk that is " +
-			"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
+			"assess measures a disk that is reached over a network (iSCSI, Fibre Channel). For a network file system it " +
+			"measures a local disk to compare with.",
 		Severity: inProduction(Medium, Low),
 		ok:       "logs lie on storage of this machine, or on one that the vendor certifies",
 		look: func(f *host.Facts, _ Role) view {
@@ -159,8 +159,8 @@ var storage = []Check{
 		Source: "kernel documentation on writeback cache control; Linux, fs/iomap/direct-io.c; Microsoft on SQL Server and " +
 			"FUA",
 		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. FUA is " +
-			"accepted for SQL Server (trace flag 3979), and for Oracle, which writes synchronously (its Reference for UNIX) " +
-			"and directly if filesystemio_options says so, which no file tells; PostgreSQL and InnoDB call fdatasync by " +
+			"accepted for SQL Server (trace flag 3979), and for Oracle, which writes synchronously (its Reference for UNIX). " +
+			"It writes directly if filesystemio_options says so, which no file tells. PostgreSQL and InnoDB call fdatasync by " +
 			"default. A virtual disk is information. Switching the cache off in the kernel alone makes commits fast by " +
 			"losing them.",
 		Severity: inProduction(Medium, Info),

@@ -25,20 +25,10 @@ func agesWanted(f *host.Facts) []goal {
 		{"dirty_writeback_centisecs", "100", read(f.Memory.DirtyWriteback, within(1))}}
 }
 
-func autogroupWanted(f *host.Facts) []goal {
-	return []goal{lowered("sched_autogroup_enabled", f.Kernel.Autogroup, 0)}
-}
-
-func oopsWanted(f *host.Facts) []goal {
-	return []goal{raised("panic_on_oops", f.Kernel.PanicOnOops, 1)}
-}
-
 func filesWanted(f *host.Facts) []goal {
 	const want = 6815744
 	return []goal{{"file_max", strconv.Itoa(want), read(f.Kernel.FileMax, atLeast[uint64](want))}}
 }
-
-func queuesWanted(f *host.Facts) []goal { return []goal{raised("msgmni", f.Kernel.MsgMni, 1024)} }
 
 func guestClockWanted(f *host.Facts) []goal {
 	offered := f.Kernel.Clocksources

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unsafe"
 
+	"hostlab/internal/proc"
+
 	"golang.org/x/sys/windows"
 )
 
@@ -92,9 +94,7 @@ func (q *Query) Between(ctx context.Context, over time.Duration) ([]Series, erro
 	if err := q.Collect(); err != nil {
 		return nil, err
 	}
-	select {
-	case <-time.After(over):
-	case <-ctx.Done():
+	if proc.Sleep(ctx, over) != nil {
 		return nil, context.Cause(ctx)
 	}
 	if err := q.Collect(); err != nil {

@@ -50,7 +50,7 @@ func WriteText(w io.Writer, d *Document, o TextOptions) error {
 	for _, s := range d.shown(Terminal) {
 		t.section(&s)
 	}
-	if o.Rows > 0 && folded(b.String(), cmp.Or(o.Folds, t.Width)) >= o.Rows { // the shell's prompt takes one
+	if o.Rows > 0 && Folded(b.String(), cmp.Or(o.Folds, t.Width)) >= o.Rows { // the shell's prompt takes one
 		t.Raw("")
 		t.answer(d)
 	}
@@ -63,8 +63,8 @@ func WriteText(w io.Writer, d *Document, o TextOptions) error {
 
 var styles = lazyre.New("\x1b\\[[0-9;]*m")
 
-// folded are the rows that a text takes on a screen of so many columns.
-func folded(text string, columns int) (rows int) {
+// Folded are the rows that a text takes on a screen of so many columns.
+func Folded(text string, columns int) (rows int) {
 	for line := range strings.Lines(styles.ReplaceAllString(text, "")) {
 		rows += max(1, (utf8.RuneCountInString(line)-1+columns-1)/columns) // without its end
 	}

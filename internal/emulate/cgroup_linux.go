@@ -38,11 +38,7 @@ type groups struct {
 
 // findGroups finds the hierarchy of the cpu controller.
 func findGroups() (groups, error) {
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		return groups{}, err
-	}
-	g, ok := groupsOf(string(mounts))
+	g, ok := groupsOf(proc.Hierarchies())
 	if !ok {
 		return groups{}, errors.New("no cgroup file system with the cpu controller is mounted; method stop needs none")
 	}
@@ -75,15 +71,17 @@ func usableFor(pid int) (at groups, home string, err error) {
 
 // of is the control group of a process, as a directory.
 func (at groups) of(pid int) (string, error) {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	list, err := proc.Memberships(pid)
 	if err != nil {
 		return "", err
 	}
-	path := ""
-	for line := range strings.Lines(string(b)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) == 3 && (at.v2 && f[1] == "" || !at.v2 && slices.Contains(strings.Split(f[1], ","), "cpu")) {
-			path = f[2]
+	path, controller := "", "cpu"
+	if at.v2 {
+		controller = ""
+	}
+	for _, m := range list {
+		if m.Has(controller) {
+			path = m.Group
 		}
 	}
 	dir := filepath.Join(at.dir, path)
@@ -93,23 +91,15 @@ func (at groups) of(pid int) (string, error) {
 	return dir, nil
 }
 
-// groupsOf reads proc_mounts(5). Where both versions are mounted, the one that has the
+// groupsOf picks a hierarchy. Where both versions are mounted, the one that has the
 // cpu controller is version 1.
-func groupsOf(mounts string) (g groups, ok bool) {
-	for line := range strings.Lines(mounts) {
-		f := strings.Fields(line)
-		if len(f) < 4 {
-			continue
-		}
-		switch f[2] {
-		case "cgroup":
-			if slices.Contains(strings.Split(f[3], ","), "cpu") {
-				return groups{dir: f[1]}, true
-			}
-		case "cgroup2":
-			if !ok {
-				g, ok = groups{dir: f[1], v2: true}, true
-			}
+func groupsOf(all []proc.Hierarchy) (g groups, ok bool) {
+	for _, h := range all {
+		switch {
+		case slices.Contains(h.Controllers, "cpu"):
+			return groups{dir: h.Mount}, true
+		case h.Controllers[0] == "" && !ok:
+			g, ok = groups{dir: h.Mount, v2: true}, true
 		}
 	}
 	return g, ok

@@ -179,20 +179,20 @@ func leftGroups(t *testing.T) {
 func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 
 func TestGroupsOf(t *testing.T) {
-	const v1 = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\ncgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0\n"
-	const v2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
+	one := []proc.Hierarchy{{Controllers: []string{"cpuset"}, Mount: "/cpuset"}, {Controllers: []string{"cpu", "cpuacct"}, Mount: "/cpu,cpuacct"}}
+	two := []proc.Hierarchy{{Controllers: []string{""}, Mount: "/two"}}
 	for _, c := range []struct {
-		mounts string
-		want   groups
-		ok     bool
+		mounted []proc.Hierarchy
+		want    groups
+		ok      bool
 	}{
-		{v1, groups{dir: "/sys/fs/cgroup/cpu,cpuacct"}, true},
-		{v2, groups{dir: "/sys/fs/cgroup", v2: true}, true},
-		{"cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n" + v1, groups{dir: "/sys/fs/cgroup/cpu,cpuacct"}, true},
-		{"proc /proc proc rw 0 0\n", groups{}, false},
+		{one, groups{dir: "/cpu,cpuacct"}, true},
+		{two, groups{dir: "/two", v2: true}, true},
+		{slices.Concat(two, one), groups{dir: "/cpu,cpuacct"}, true},
+		{nil, groups{}, false},
 	} {
-		if got, ok := groupsOf(c.mounts); got != c.want || ok != c.ok {
-			t.Errorf("%q: %+v %v, want %+v %v", c.mounts, got, ok, c.want, c.ok)
+		if got, ok := groupsOf(c.mounted); got != c.want || ok != c.ok {
+			t.Errorf("%v: %+v %v, want %+v %v", c.mounted, got, ok, c.want, c.ok)
 		}
 	}
 }

@@ -77,8 +77,8 @@ func containerHint(t Tree) hint {
 			return hint{engineName(s.Value), p, true}
 		}
 	}
-	if b, err := t.keeping(knownEnviron).Read("/proc/1/environ"); err == nil {
-		for _, v := range bytes.Split(b, []byte{0}) {
+	if b, err := t.keeping(ofEnviron("container")).Read("/proc/1/environ"); err == nil {
+		for v := range bytes.SplitSeq(b, []byte{0}) {
 			if name, ok := bytes.CutPrefix(v, []byte("container=")); ok && len(name) > 0 {
 				return hint{engineName(string(name)), "/proc/1/environ container", true}
 			}

@@ -27,7 +27,7 @@ func TestPersistedSettings(t *testing.T) {
 		"damaged":         {mysqld, "", `{"Version"`, string(StateError), "/var/lib/mysql/mysqld-auto.cnf"},
 		"may not be read": {mysqld, "", errnoMark + "EACCES", string(StateDenied), "/var/lib/mysql/mysqld-auto.cnf"},
 	} {
-		list := dbsOf(tree(t, proc(50, 1, "mysqld", c.args)+"-- etc/my.cnf --\n[mysqld]\n"+c.conf+"-- var/lib/mysql/mysqld-auto.cnf --\n"+c.auto+"\n"))
+		list := dbsOf(tree(t, runs(50, 1, "mysqld", c.args)+"-- etc/my.cnf --\n[mysqld]\n"+c.conf+"-- var/lib/mysql/mysqld-auto.cnf --\n"+c.auto+"\n"))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}

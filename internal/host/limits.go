@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/proc"
 )
 
 // readLimits reads what a process may use, by its directory below /proc.
@@ -90,29 +92,6 @@ func lineOf(text, beginning string) (rest string, ok bool) {
 
 const self = "/proc/self"
 
-// cgroupLine is one hierarchy of /proc/PID/cgroup: "4:memory:/a/b", or
-// "0::/a/b" for version 2.
-type cgroupLine struct {
-	controllers []string // none: version 2
-	path        string   // from the root of our cgroup namespace
-}
-
-func parseCgroups(s string) []cgroupLine {
-	var list []cgroupLine
-	for line := range strings.Lines(s) {
-		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(f) != 3 || !isNumber(f[0]) || !strings.HasPrefix(f[2], "/") {
-			continue
-		}
-		l := cgroupLine{path: f[2]}
-		if f[1] != "" {
-			l.controllers = strings.Split(f[1], ",")
-		}
-		list = append(list, l)
-	}
-	return list
-}
-
 // cgroupView is where one controller's files are for a process.
 type cgroupView struct {
 	version int      // 0: no hierarchy has the controller
@@ -126,7 +105,7 @@ type cgroupView struct {
 // mounted side by side; a controller is in exactly one of them.
 type cgroups struct {
 	file   string // /proc/PID/cgroup, whose paths begin at the root of our own cgroup namespace
-	lines  []cgroupLine
+	lines  []proc.Membership
 	mounts mountTable
 	err    error
 	base   string // the name of the group around the process that is asked for; "": its own
@@ -139,7 +118,7 @@ func readCgroups(t Tree, dir string) cgroups {
 		c.err = err
 		return c
 	}
-	c.lines, c.mounts = parseCgroups(string(b)), readMounts(t, selfMounts)
+	c.lines, c.mounts = proc.ParseMemberships(string(b)), readMounts(t, selfMounts)
 	switch {
 	case strings.TrimSpace(string(b)) == "": // no hierarchy has been mounted since boot
 		c.err = worded{"the process is in no cgroup", fs.ErrNotExist}
@@ -159,11 +138,11 @@ func (c cgroups) view(controller string) (v cgroupView) {
 		}
 	}()
 	for _, l := range c.lines {
-		if named := slices.Contains(l.controllers, controller); named {
-			v = c.at(l.path, 1, controller)
+		if l.Has(controller) {
+			v = c.at(l.Group, 1, controller)
 			break
-		} else if l.controllers == nil {
-			v = c.at(l.path, 2, "")
+		} else if l.Has("") {
+			v = c.at(l.Group, 2, "")
 		}
 	}
 	if v.version == 0 && v.err == nil {

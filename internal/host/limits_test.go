@@ -3,6 +3,8 @@ package host
 import (
 	"testing"
 
+	"hostlab/internal/proc"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -186,7 +188,7 @@ func FuzzCgroup(f *testing.F) {
 	f.Add("4:memory:/a/b\n0::/\n", "10000 100000", "9223372036854771712")
 	f.Add("1:cpu,cpuacct:/../x", "max", "max")
 	f.Fuzz(func(t *testing.T, lines, quota, memory string) {
-		c := cgroups{lines: parseCgroups(lines), mounts: mountTable{mounts: parseMounts("1 0 0:1 / / rw - cgroup2 c rw\n2 0 0:1 /a /m rw - cgroup c rw,memory")}}
+		c := cgroups{lines: proc.ParseMemberships(lines), mounts: mountTable{mounts: parseMounts("1 0 0:1 / / rw - cgroup2 c rw\n2 0 0:1 /a /m rw - cgroup c rw,memory")}}
 		for _, name := range []string{"cpu", "memory"} {
 			v := c.view(name)
 			if len(v.dirs) > 0 && v.dirs[len(v.dirs)-1] != "/" && v.dirs[len(v.dirs)-1] != "/m" {

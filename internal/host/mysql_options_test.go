@@ -3,8 +3,6 @@ package host
 import (
 	"strings"
 	"testing"
-
-	"hostlab/internal/testkit"
 )
 
 // An option of MySQL and MariaDB is read as the server reads it, wherever it stands.
@@ -86,7 +84,7 @@ func TestMySQLOptions(t *testing.T) {
 		"a file that includes itself":           {"", flush("sync_binlog=8\n!include /etc/my.cnf"), "sync_binlog", "8", file},
 		"an included file that is hidden":       {"", flush("sync_binlog=8\n!include /srv/a.cnf") + "-- srv/a.cnf --\n!errno EACCES\n", "sync_binlog", "denied", "/srv/a.cnf"},
 	} {
-		list := dbsOf(tree(t, proc(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"+c.args)+c.files))
+		list := dbsOf(tree(t, runs(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"+c.args)+c.files))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
@@ -104,8 +102,10 @@ func TestMySQLsSections(t *testing.T) {
 		if version != "" {
 			files += "-- var/lib/mysql/mysql_upgrade_info --\n" + version + "\n"
 		}
-		list := dbsOf(tree(t, proc(50, 1, "mysqld", "/usr/sbin/mysqld␀")+files))
-		testkit.Is(t, want, list[0].Setting("sync_binlog").Value, version)
+		list := dbsOf(tree(t, runs(50, 1, "mysqld", "/usr/sbin/mysqld␀")+files))
+		if got := list[0].Setting("sync_binlog").Value; got != want {
+			t.Errorf("%s: %q, want %q", version, got, want)
+		}
 	}
 }
 
@@ -129,7 +129,7 @@ func TestMySQLDirectories(t *testing.T) {
 		"unless it is told not to":                   {"mysqld", "--datadir=/data␀--skip-log-bin␀", "-- data/mysql_upgrade_info --\n8.0.40\n", "/data", "/data", ""},
 		"a binary log of which nothing is known":     {"mysqld", "--datadir=/data␀", "-- etc/my.cnf --\n!errno EACCES\n-- data/ib_logfile0 --\n", "/data", "/data", "denied"},
 	} {
-		list := dbsOf(tree(t, proc(50, 1, c.comm, "/usr/sbin/"+c.comm+"␀"+c.args)+c.files))
+		list := dbsOf(tree(t, runs(50, 1, c.comm, "/usr/sbin/"+c.comm+"␀"+c.args)+c.files))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
@@ -139,7 +139,9 @@ func TestMySQLDirectories(t *testing.T) {
 			binlog += l.Dir.Or(string(l.Dir.State))
 		}
 		got := strings.Join([]string{d.DataDir.Or(string(d.DataDir.State)), d.LogDir.Or(string(d.LogDir.State)), binlog}, " ")
-		testkit.Is(t, c.data+" "+c.log+" "+c.binlog, got, name)
+		if want := c.data + " " + c.log + " " + c.binlog; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
 	}
 }
 

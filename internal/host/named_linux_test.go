@@ -59,7 +59,7 @@ func TestNamedByAProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const text = "[mysqld]\ninnodb_flush_method=fsync\nfsync=off\nnet:\n  maxIncomingConnections: 7\n[persistence]\nbasepath_logvolumes=/wrong\n"
-			tr := tree(t, "-- data/ --\n"+conf("/dev/x", text)+conf("/proc/x", text)+conf("/sys/x", text)+proc(50, 1, c.comm, c.args)+c.more)
+			tr := tree(t, "-- data/ --\n"+conf("/dev/x", text)+conf("/proc/x", text)+conf("/sys/x", text)+runs(50, 1, c.comm, c.args)+c.more)
 			fifo := filepath.Join(tr.Root, "etc", "fifo")
 			testkit.OK(t, os.MkdirAll(filepath.Dir(fifo), 0o755))
 			testkit.OK(t, syscall.Mkfifo(fifo, 0o600))

@@ -54,7 +54,7 @@ func TestPostgresSettings(t *testing.T) {
 		"a configuration elsewhere":         {"--config_file=/etc/a.conf␀", "-- etc/a.conf --\nfsync=off\n", "fsync", "off", "/etc/a.conf"},
 		"one by where it was started":       {"--config_file=a.conf␀", conf("fsync=off"), "fsync", "error", "a.conf"},
 	} {
-		list := dbsOf(tree(t, proc(50, 1, "postgres", "postgres␀-D␀/data␀"+c.args)+c.files+"-- data/PG_VERSION --\n17\n"))
+		list := dbsOf(tree(t, runs(50, 1, "postgres", "postgres␀-D␀/data␀"+c.args)+c.files+"-- data/PG_VERSION --\n17\n"))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
@@ -63,7 +63,7 @@ func TestPostgresSettings(t *testing.T) {
 		}
 	}
 	// The directory of the configuration need not be that of the data, where the working directory is.
-	list := dbsOf(tree(t, proc(50, 1, "postgres", "postgres␀-D␀/etc/pg␀")+link(50, "cwd", "/data")+"-- etc/pg/postgresql.conf --\nfsync=off\n-- data/PG_VERSION --\n17\n"))
+	list := dbsOf(tree(t, runs(50, 1, "postgres", "postgres␀-D␀/etc/pg␀")+link(50, "cwd", "/data")+"-- etc/pg/postgresql.conf --\nfsync=off\n-- data/PG_VERSION --\n17\n"))
 	if got := list[0].Setting("fsync"); got.Value != "off" || list[0].DataDir.Value != "/data" {
 		t.Errorf("%+v, data in %+v", got, list[0].DataDir)
 	}

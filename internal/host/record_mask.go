@@ -20,23 +20,21 @@ func knownTag(tag []byte) []byte {
 	return nil
 }
 
-// knownEnviron leaves of an environment the engine that a container's manager names.
-func knownEnviron(data []byte) []byte { return ofEnviron(data, "container") }
-
 // serverEnviron leaves of a server's environment that, where databases keep their data and options, and what is loaded before
 // their own code.
-func serverEnviron(data []byte) []byte {
-	return ofEnviron(data, "container", "PGDATA", "SAPSYSTEMNAME", "MYSQL_GROUP_SUFFIX", "MYSQL_HOME", "MARIADB_HOME", "HOME", "LD_PRELOAD")
-}
+var serverEnviron = ofEnviron("container", "PGDATA", "SAPSYSTEMNAME", "MYSQL_GROUP_SUFFIX", "MYSQL_HOME", "MARIADB_HOME", "HOME",
+	"LD_PRELOAD")
 
-func ofEnviron(data []byte, names ...string) []byte {
-	var kept []string
-	for _, v := range strings.Split(string(data), "\x00") {
-		if name, _, _ := strings.Cut(v, "="); slices.Contains(names, name) {
-			kept = append(kept, strings.TrimSpace(v))
+func ofEnviron(names ...string) func([]byte) []byte {
+	return func(data []byte) []byte {
+		var kept []string
+		for v := range strings.SplitSeq(string(data), "\x00") {
+			if name, _, _ := strings.Cut(v, "="); slices.Contains(names, name) {
+				kept = append(kept, strings.TrimSpace(v))
+			}
 		}
+		return []byte(strings.Join(kept, "\x00"))
 	}
-	return []byte(strings.Join(kept, "\x00"))
 }
 
 // makerOf leaves of an ACPI table the signature and who made it (OEMID, ACPI 6.5,
@@ -51,9 +49,12 @@ func makerOf(table []byte) []byte {
 
 // confLines leaves of a database's configuration sections, directories and what meets the platform. Other
 // lines may hold passwords.
-func confLines(data []byte) []byte { return bytes.Join(confLine.FindAll(data, -1), []byte("\n")) }
+var confLines = matching(lazyre.New(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`))
 
-var confLine = lazyre.New(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`)
+// matching leaves of a file what a pattern matches, a line each.
+func matching(line *lazyre.Regexp) func([]byte) []byte {
+	return func(data []byte) []byte { return bytes.Join(line.FindAll(data, -1), []byte("\n")) }
+}
 
 // recordMask replaces private data in what was read. The same value becomes the same
 // replacement everywhere in a recording, names of members included, so that

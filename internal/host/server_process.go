@@ -15,7 +15,7 @@ func (p process) readProcess(db *Database) {
 	status := p.t.Text(p.file("status"))
 	ids := func(s string) (int, error) { return strconv.Atoi(firstWord(s)) }
 	db.UID = statusLine(status, "Uid", "", ids)
-	db.Threads = statusLine(status, "Threads", "", parseCount)
+	db.Threads = statusLine(status, "Threads", "", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 	db.HugePages = statusLine(status, "HugetlbPages", "B", parseKiB)
 	db.OOMScoreAdj = p.t.Int(p.file("oom_score_adj"), "", 1)
 	db.Limits = readLimits(p.kernel(), "/proc/"+strconv.Itoa(p.pid))
@@ -73,8 +73,6 @@ func statusLine[T any](status Fact[string], name, unit string, parse func(string
 }
 
 func firstWord(s string) string { return strings.Fields(s + " -")[0] }
-
-func parseCount(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
 func parseKiB(s string) (int64, error) {
 	number, unit, _ := strings.Cut(s, " ")

@@ -11,7 +11,7 @@ import (
 // What a server's own process has and may use is read of that process, not of hostlab's.
 func TestServerProcess(t *testing.T) {
 	const v2Mount = "-- proc/self/mountinfo --\n30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
-	archive := v2Mount + proc(700, 1, "postgres", debianPostgres,
+	archive := v2Mount + runs(700, 1, "postgres", debianPostgres,
 		"status", "Name:\tpostgres\nUid:\t101\t101\t101\t101\nThreads:\t1\nHugetlbPages:\t  4096 kB\nCpus_allowed_list:\t2-3",
 		"oom_score_adj", "-900", "cgroup", "0::/system.slice/pg.service", "limits", "Max open files            1024                 524288               files     ") +
 		"-- .hostlab/maps/700 --\nmaps: 235\nshared: 1024 kB\n" +
@@ -61,10 +61,10 @@ func TestServerProcess(t *testing.T) {
 func TestSettingsOfAHiddenContainer(t *testing.T) {
 	const status = "Name:\tx\nNSpid:\t9\t1"
 	for kind, c := range map[string]struct{ archive, setting, typed string }{
-		"mariadb":    {proc(9, 8, "mariadbd", "mariadbd␀--sync-binlog=1␀", "status", status) + "-- etc/my.cnf --\n[mysqld]\ninnodb_flush_method=nosync\n", "innodb_flush_method", "sync_binlog"},
-		"postgresql": {proc(9, 8, "postgres", "postgres␀-D␀/data␀-c␀full_page_writes=on␀", "status", status) + "-- data/postgresql.conf --\nfsync=off\n", "fsync", "full_page_writes"},
-		"mongodb":    {proc(9, 8, "mongod", "mongod␀-f␀/etc/mongod.conf␀", "status", status) + "-- etc/mongod.conf --\nnet:\n  maxIncomingConnections: 5\n", "maxIncomingConnections", ""},
-		"sqlserver":  {proc(9, 8, "sqlservr", "sqlservr␀", "status", status) + "-- var/opt/mssql/mssql.conf --\n[control]\nwritethrough=1\n", "writethrough", ""},
+		"mariadb":    {runs(9, 8, "mariadbd", "mariadbd␀--sync-binlog=1␀", "status", status) + "-- etc/my.cnf --\n[mysqld]\ninnodb_flush_method=nosync\n", "innodb_flush_method", "sync_binlog"},
+		"postgresql": {runs(9, 8, "postgres", "postgres␀-D␀/data␀-c␀full_page_writes=on␀", "status", status) + "-- data/postgresql.conf --\nfsync=off\n", "fsync", "full_page_writes"},
+		"mongodb":    {runs(9, 8, "mongod", "mongod␀-f␀/etc/mongod.conf␀", "status", status) + "-- etc/mongod.conf --\nnet:\n  maxIncomingConnections: 5\n", "maxIncomingConnections", ""},
+		"sqlserver":  {runs(9, 8, "sqlservr", "sqlservr␀", "status", status) + "-- var/opt/mssql/mssql.conf --\n[control]\nwritethrough=1\n", "writethrough", ""},
 	} {
 		d := dbsOf(tree(t, c.archive))[0]
 		testkit.Is(t, StateDenied, d.Setting(c.setting).State, kind)
@@ -87,7 +87,7 @@ func TestOwnNamespaces(t *testing.T) {
 		"not seen, in a container": {"-- proc/9/ns -> /nowhere --\n", "denied"},
 	} {
 		status := map[bool]string{true: "NSpid:\t9\t1", false: "NSpid:\t9"}[c.net == "denied"]
-		d := dbsOf(tree(t, ours+proc(9, 1, "redis-server", "redis-server␀", "status", "Name:\tx\n"+status)+c.archive))[0]
+		d := dbsOf(tree(t, ours+runs(9, 1, "redis-server", "redis-server␀", "status", "Name:\tx\n"+status)+c.archive))[0]
 		got := string(d.OwnNetwork.State)
 		if v, ok := d.OwnNetwork.Get(); ok {
 			got = map[bool]string{true: "true", false: "false"}[v]
@@ -98,27 +98,27 @@ func TestOwnNamespaces(t *testing.T) {
 
 func TestMoreServers(t *testing.T) {
 	for name, c := range map[string]struct{ archive, kind, data, log, version string }{
-		"MongoDB by its options": {proc(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +
+		"MongoDB by its options": {runs(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +
 			"-- log/mongod.log --\n" + `{"msg":"MongoDB starting","attr":{"pid":9,"host":"x"}}` + "\n" + `{"msg":"Build Info","attr":{"buildInfo":{"version":"8.0.4"}}}` + "\n",
 			"mongodb", "/data/db", "/data/db/journal", "8.0.4"},
-		"MongoDB whose log is of another start": {proc(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +
+		"MongoDB whose log is of another start": {runs(9, 1, "mongod", "mongod␀--dbpath␀/data/db␀--logpath␀/log/mongod.log␀") +
 			"-- log/mongod.log --\n" + `{"attr":{"pid":8}}` + "\n" + `{"msg":"Build Info","attr":{"buildInfo":{"version":"7.0.4"}}}` + "\n",
 			"mongodb", "/data/db", "/data/db/journal", "absent"},
-		"MongoDB by its configuration": {proc(9, 1, "mongod", "/usr/bin/mongod␀--config␀/etc/mongod.conf␀") +
+		"MongoDB by its configuration": {runs(9, 1, "mongod", "/usr/bin/mongod␀--config␀/etc/mongod.conf␀") +
 			"-- etc/mongod.conf --\nstorage:\n  dbPath: /srv/mongo # here\nnet:\n  port: 1\n", "mongodb", "/srv/mongo", "/srv/mongo/journal", "absent"},
-		"Redis": {proc(9, 1, "redis-server", "/usr/bin/redis-server 127.0.0.1:6379") + link(9, "cwd", "/var/lib/redis") +
+		"Redis": {runs(9, 1, "redis-server", "/usr/bin/redis-server 127.0.0.1:6379") + link(9, "cwd", "/var/lib/redis") +
 			link(9, "fd/7", "/var/lib/redis/appendonlydir/x.aof"), "redis", "/var/lib/redis", "/var/lib/redis/appendonlydir", "absent"},
-		"Db2": {proc(9, 1, "db2sysc", "db2sysc 0␀") + link(9, "fd/7", "/db2/log/NODE0000/S0000012.LOG"), "db2", "absent", "/db2/log/NODE0000", "absent"},
-		"ASE": {proc(9, 1, "dataserver", "dataserver␀-d/opt/sap/data/master.dat␀"), "ase", "/opt/sap/data", "absent", "absent"},
-		"Elasticsearch beside its launcher and another program in Java": {proc(7, 1, "java", "/opt/jdk/bin/java␀-cp␀x.jar␀org.example.Main␀") +
-			proc(8, 1, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Xms4m␀org.elasticsearch.launcher.CliToolLauncher␀") +
-			proc(9, 8, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Xms1g␀-m␀org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch␀") +
+		"Db2": {runs(9, 1, "db2sysc", "db2sysc 0␀") + link(9, "fd/7", "/db2/log/NODE0000/S0000012.LOG"), "db2", "absent", "/db2/log/NODE0000", "absent"},
+		"ASE": {runs(9, 1, "dataserver", "dataserver␀-d/opt/sap/data/master.dat␀"), "ase", "/opt/sap/data", "absent", "absent"},
+		"Elasticsearch beside its launcher and another program in Java": {runs(7, 1, "java", "/opt/jdk/bin/java␀-cp␀x.jar␀org.example.Main␀") +
+			runs(8, 1, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Xms4m␀org.elasticsearch.launcher.CliToolLauncher␀") +
+			runs(9, 8, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Xms1g␀-m␀org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch␀") +
 			link(9, "fd/400", "/var/lib/elasticsearch/node.lock"), "elasticsearch", "/var/lib/elasticsearch", "/var/lib/elasticsearch", "absent"},
-		"Elasticsearch 7": {proc(9, 1, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Des.path.home=/x␀-cp␀/x/*␀org.elasticsearch.bootstrap.Elasticsearch␀-p␀/run/x.pid␀") +
+		"Elasticsearch 7": {runs(9, 1, "java", "/usr/share/elasticsearch/jdk/bin/java␀-Des.path.home=/x␀-cp␀/x/*␀org.elasticsearch.bootstrap.Elasticsearch␀-p␀/run/x.pid␀") +
 			link(9, "fd/400", "/data/es/nodes/0/node.lock"), "elasticsearch", "/data/es/nodes/0", "/data/es/nodes/0", "absent"},
-		"OpenSearch": {proc(9, 1, "java", "/usr/share/opensearch/jdk/bin/java␀-cp␀/x/*␀org.opensearch.bootstrap.OpenSearch␀"),
+		"OpenSearch": {runs(9, 1, "java", "/usr/share/opensearch/jdk/bin/java␀-cp␀/x/*␀org.opensearch.bootstrap.OpenSearch␀"),
 			"opensearch", "absent", "absent", "absent"},
-		"SQL Server's log, in UTF-16": {proc(9, 1, "sqlservr", "sqlservr␀") + "-- var/opt/mssql/log/errorlog --\nM␀i␀c␀r␀osoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64)\n",
+		"SQL Server's log, in UTF-16": {runs(9, 1, "sqlservr", "sqlservr␀") + "-- var/opt/mssql/log/errorlog --\nM␀i␀c␀r␀osoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64)\n",
 			"sqlserver", "/var/opt/mssql/data", "/var/opt/mssql/data", "16.0"},
 	} {
 		list := dbsOf(tree(t, c.archive))
@@ -134,7 +134,7 @@ func TestMoreServers(t *testing.T) {
 
 // An application server is no database; one that is installed counts where none runs.
 func TestApps(t *testing.T) {
-	dispatcher := proc(9, 1, "dw.sapNPL_D00", "dw.sapNPL_D00␀") + proc(10, 9, "dw.sapNPL_D00", "dw.sapNPL_D00␀")
+	dispatcher := runs(9, 1, "dw.sapNPL_D00", "dw.sapNPL_D00␀") + runs(10, 9, "dw.sapNPL_D00", "dw.sapNPL_D00␀")
 	for name, c := range map[string]struct {
 		archive string
 		pid, n  int
@@ -192,7 +192,7 @@ func TestCountNodes(t *testing.T) {
 
 // What a server's configuration includes, and how many connections a MongoDB admits, is read where it stands.
 func TestConfigurationOfServers(t *testing.T) {
-	list := dbsOf(tree(t, proc(50, 1, "mysqld", "/usr/sbin/mysqld␀")+"-- etc/my.cnf --\n[mysqld]\n!includedir /etc/my.cnf.d/\n-- etc/my.cnf.d/10.cnf --\n[mysqld]\ninnodb_flush_method=fsync\n"))
+	list := dbsOf(tree(t, runs(50, 1, "mysqld", "/usr/sbin/mysqld␀")+"-- etc/my.cnf --\n[mysqld]\n!includedir /etc/my.cnf.d/\n-- etc/my.cnf.d/10.cnf --\n[mysqld]\ninnodb_flush_method=fsync\n"))
 	if len(list) != 1 || list[0].ConfDir.Or("") != "/etc/my.cnf.d" || list[0].Setting("innodb_flush_method").Source != "/etc/my.cnf.d/10.cnf" {
 		t.Errorf("MySQL: %+v", list)
 	}
@@ -206,7 +206,7 @@ func TestConfigurationOfServers(t *testing.T) {
 		"a file by where it was started": {"mongod␀-f␀mongod.conf␀", "", "error", "mongod.conf"},
 		"nothing":                        {mongod, "storage:\n  dbPath: /data\n", Default, "/etc/mongod.conf"},
 	} {
-		list := dbsOf(tree(t, proc(60, 1, "mongod", c.args)+"-- etc/mongod.conf --\n"+c.conf))
+		list := dbsOf(tree(t, runs(60, 1, "mongod", c.args)+"-- etc/mongod.conf --\n"+c.conf))
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", name, list)
 		}
@@ -221,13 +221,13 @@ func TestConfigurationOfServers(t *testing.T) {
 func TestMoreLogs(t *testing.T) {
 	disks := twoNVMe + virtioDisk + mountinfo("1 0 254:0 / / rw - ext4 /dev/vda rw", "2 1 259:1 / /redo rw - xfs /dev/nvme0n1p1 rw", "3 1 259:3 / /mirror rw - ext4 /dev/nvme1n1p1 rw,nobarrier")
 	for name, c := range map[string]struct{ archive, want string }{
-		"members of Oracle's log": {proc(9, 1, "ora_lgwr_X", "ora_lgwr_X␀") + link(9, "fd/7", "/redo/a/redo01.log") + link(9, "fd/8", "/mirror/redo01b.log") +
+		"members of Oracle's log": {runs(9, 1, "ora_lgwr_X", "ora_lgwr_X␀") + link(9, "fd/7", "/redo/a/redo01.log") + link(9, "fd/8", "/mirror/redo01b.log") +
 			link(9, "fd/9", "/redo/b/redo02.log"), "oracle log /redo/a, oracle log /mirror"},
-		"databases of SQL Server": {proc(9, 1, "sqlservr", "sqlservr␀") + link(9, "fd/7", "/var/opt/mssql/data/mastlog.ldf") +
+		"databases of SQL Server": {runs(9, 1, "sqlservr", "sqlservr␀") + link(9, "fd/7", "/var/opt/mssql/data/mastlog.ldf") +
 			link(9, "fd/8", "/redo/a_log.ldf") + link(9, "fd/9", "/mirror/b_log.LDF") + "-- var/opt/mssql/mssql.conf --\n[filelocation]\ndefaultlogdir=/redo\n",
 			"sqlserver log /redo, sqlserver log /mirror"},
-		"a binary log elsewhere":               {proc(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/mirror/b␀--sync-binlog=1␀"), "mariadb log /redo, mariadb binary log /mirror"},
-		"a binary log on the same file system": {proc(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/redo/bin/b␀--sync-binlog=1␀"), "mariadb log /redo"},
+		"a binary log elsewhere":               {runs(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/mirror/b␀--sync-binlog=1␀"), "mariadb log /redo, mariadb binary log /mirror"},
+		"a binary log on the same file system": {runs(9, 1, "mariadbd", "mariadbd␀--datadir=/redo␀--log-bin=/redo/bin/b␀--sync-binlog=1␀"), "mariadb log /redo"},
 	} {
 		tr := tree(t, disks+c.archive)
 		for _, dir := range []string{"/redo/a", "/redo/b", "/redo/bin", "/mirror", "/var/opt/mssql/data"} {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -178,9 +177,7 @@ func makerOrGuest(t Tree) Fact[string] {
 const sysinfoPath = "/proc/sysinfo"
 
 // sysinfoLines leaves of a mainframe's description what is read. Others hold serial numbers and names of guests.
-func sysinfoLines(data []byte) []byte { return bytes.Join(sysinfoLine.FindAll(data, -1), []byte("\n")) }
-
-var sysinfoLine = lazyre.New(`(?m)^(Type|LPAR Number|VM\d\d Control Program):.*$`)
+var sysinfoLines = matching(lazyre.New(`(?m)^(Type|LPAR Number|VM\d\d Control Program):.*$`))
 
 // mainframe reads the hypervisors of an IBM Z as it lists them: VM00 is the one right below, VM01 the one below that, and so on
 // down to the firmware's partitions.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -191,7 +192,7 @@ func (b *bed) rounds(ctx context.Context, cfg Config, began time.Time, runs *com
 	}
 	pace := pace{now: time.Now, began: began, budget: cfg.Budget - min(commitSlack, cfg.Budget/10), planned: most}
 	pace.pause = func(done int, each, left time.Duration) error {
-		return sleep(ctx, spread(rng, most-done, each, left))
+		return proc.Sleep(ctx, spread(rng, most-done, each, left))
 	}
 	return pace.run(func() (bool, error) {
 		round, err := b.round(ctx, rng, n)
@@ -238,16 +239,4 @@ func storageOf(facts *host.Facts, dir string) host.Storage {
 		}
 	}
 	return host.Storage{Path: dir}
-}
-
-// sleep waits for d or until ctx is cancelled.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -142,7 +142,7 @@ func (r *degreeRun) plan(ctx context.Context) error {
 	for i := range r.conds {
 		r.conds[i].passes = passes(r.conds[i].degree, once, r.limit)
 	}
-	return sleep(ctx, cfg.rest(proc.Own()-own, time.Since(began).Seconds()))
+	return proc.Sleep(ctx, cfg.rest(proc.Own()-own, time.Since(began).Seconds()))
 }
 
 // passes is how many scans of once each make a run long enough.
@@ -203,7 +203,7 @@ func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, 
 		if is, still := p.stops(r.limit.file); known && still {
 			out.stops[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
 		}
-		if err := sleep(ctx, r.cfg.rest(sum.CPU.Seconds(), took.Seconds())); err != nil {
+		if err := proc.Sleep(ctx, r.cfg.rest(sum.CPU.Seconds(), took.Seconds())); err != nil {
 			return out, err
 		}
 	}

@@ -10,8 +10,6 @@ import (
 
 const methodPage = `# What ''assess'' measures, and how
 
-| Probe | Question | Method |
-|---|---|---|
 %s
 Each round runs all conditions in random order. Effects are Hodges-Lehmann estimates of paired ratios with exact signed-rank
 intervals. One condition runs twice in each round: the difference is the noise floor. Hot loops are assembly in a separate process.
@@ -23,7 +21,7 @@ intervals. One condition runs twice in each round: the difference is the noise f
 func TestMethodPage(t *testing.T) {
 	var rows strings.Builder
 	for _, p := range All() {
-		fmt.Fprintf(&rows, "| %s | %s | %s |\n", p.Name, p.Question, p.How)
+		fmt.Fprintf(&rows, "- **%s**: %s %s\n", p.Name, p.Question, p.How)
 		if len(p.Shown) == 0 || p.Weight <= 0 {
 			t.Errorf("%s: nothing of it is shown, or it has no time", p.Name)
 		}
@@ -33,5 +31,5 @@ func TestMethodPage(t *testing.T) {
 			}
 		}
 	}
-	testkit.Equal(t, "../../docs/method.md", fmt.Sprintf(strings.ReplaceAll(methodPage, "''", "`"), rows.String()))
+	testkit.Page(t, "../../docs/method.md", fmt.Sprintf(strings.ReplaceAll(methodPage, "''", "`"), rows.String()))
 }

@@ -296,7 +296,7 @@ func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, err
 	if err != nil {
 		return got, err
 	}
-	if err := sleep(ctx, r.rest(got.Used-r.used, r.now().Sub(began).Seconds())); err != nil {
+	if err := proc.Sleep(ctx, r.rest(got.Used-r.used, r.now().Sub(began).Seconds())); err != nil {
 		return got, err
 	}
 	if want := len(req.CPUs); req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {

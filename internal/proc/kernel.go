@@ -100,11 +100,11 @@ func WholeNumber(b []byte) (float64, error) {
 func ParsePressure(b []byte) (Pressure, error) {
 	s := Pressure{math.NaN(), math.NaN()}
 	for line := range bytes.Lines(b) {
-		i := bytes.Index(line, []byte("total="))
-		if i < 0 {
+		_, total, ok := bytes.Cut(line, []byte("total="))
+		if !ok {
 			return s, fmt.Errorf("expected total=, found %.60q", line)
 		}
-		us, err := WholeNumber(bytes.TrimSpace(line[i+len("total="):]))
+		us, err := WholeNumber(bytes.TrimSpace(total))
 		if err != nil {
 			return s, err
 		}

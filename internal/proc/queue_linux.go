@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -38,17 +37,14 @@ func Shares(pid, with int) Sharing {
 // cpuGroup is the control group whose weight counts for a process's share of the CPUs; "": not known. In version 2 it is the nearest one
 // that has a weight.
 func cpuGroup(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if err != nil {
-		return ""
-	}
+	list, _ := Memberships(pid)
 	two := ""
-	for controllers, group := range memberships(string(b)) {
-		if slices.Contains(strings.Split(controllers, ","), "cpu") {
-			return group
+	for _, m := range list {
+		if m.Has("cpu") {
+			return m.Group
 		}
-		if controllers == "" {
-			two = group
+		if m.Has("") {
+			two = m.Group
 		}
 	}
 	for _, h := range Hierarchies() {

@@ -15,7 +15,7 @@ func TestGroupsOf(t *testing.T) {
 		"4:cpu,cpuacct:/a\n3:memory:/b\n":                             {"/a", "/b"},
 		"0::/\n":                                                      nil, "": nil, "x\n": nil,
 	} {
-		if got := groupsOf(lines); !slices.Equal(got, want) {
+		if got := groupsOf(ParseMemberships(lines)); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", lines, got, want)
 		}
 	}

@@ -34,7 +34,7 @@ func lines(d *document.Document) int {
 	if err := document.WriteText(&b, d, document.TextOptions{Width: Columns, Rows: document.Rows}); err != nil {
 		return 0 // memory takes all
 	}
-	return bytes.Count(b.Bytes(), []byte("\n"))
+	return document.Folded(b.String(), Columns)
 }
 
 // brief has so many of each thing at most.

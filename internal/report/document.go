@@ -32,6 +32,9 @@ func (a *Assessment) Document() *document.Document {
 		if a.Before != nil {
 			d.Sections = append(d.Sections, m.Compared(a.Before, a.Days))
 		}
+		if a.Evenness != nil {
+			d.Sections = append(d.Sections, a.Evenness.Section())
+		}
 		d.Sections = append(d.Sections, document.Titled("What disturbed the probes", document.Caution.Points(busy...)))
 	} else {
 		d.Sections = lever.Sections(a.Levers, false)

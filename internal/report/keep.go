@@ -245,7 +245,7 @@ func (h *History) Assessment() (*Assessment, error) {
 		facts.Identity.Hostname = host.Known(h.Host, "", "the ring")
 	}
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
-	a.Started, a.Seconds = h.At[0], m.Report.Wall
+	a.Started, a.Seconds, a.Evenness = h.At[0], m.Report.Wall, h.evenness()
 	end := h.To
 	if now := time.Now(); end.After(now) {
 		end = now

@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/trace"
+	"hostlab/internal/watch"
 )
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
@@ -60,13 +61,15 @@ type Assessment struct {
 	Verdict  assess.Answer   `json:"verdict"`
 	// Minute is what Service, Time and Levers are taken from.
 	Minute *assess.Minute `json:"-"`
-	// Before is an earlier account that it is compared with; nil: none.
-	Before *explain.Report `json:"-"`
+	// Before is an earlier minute that it is compared with; nil: none.
+	Before *assess.Minute `json:"-"`
 	// Days is by how much equal times of days differ, as explain.Change has it.
 	Days float64 `json:"-"`
 	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted transactions.
-	Change   *explain.Change `json:"change"`
-	Warnings []string        `json:"warnings"`
+	Change *assess.Change `json:"change"`
+	// Evenness is how evenly the CPUs were used in a time of a ring; null: this is none, or it has one CPU.
+	Evenness *watch.Answer `json:"evenness"`
+	Warnings []string      `json:"warnings"`
 }
 
 // Broken is the error of probes that failed, other than by finding nothing to measure here; nil: none did.
@@ -90,17 +93,19 @@ func (a *Assessment) WriteBursts(w io.Writer) error {
 		return errors.New("the bursts are not written: no service was watched")
 	case m.Bursts != nil:
 		return m.Bursts.WriteBursts(w)
+	case m.Sample != nil:
+		return m.Sample.Write(w)
 	case m.Scheduler != nil:
 		return errors.New("the bursts are not written: " + m.Scheduler.Reason)
 	}
-	return errors.New("the bursts are not written: the service has no process here")
+	return errors.New("the bursts are not written, as nobody recorded them: the service has no process here, or the ring of this time is not root's")
 }
 
 // complete copies an assessment so that no null in its JSON goes without its reason.
 func complete(a *Assessment) *Assessment {
 	c := *a
-	if c.Before != nil && c.Account != nil {
-		if x, ok := explain.ChangeOf(c.Before, c.Account, c.Days); ok {
+	if c.Before != nil && c.Minute != nil {
+		if x, ok := c.Minute.ChangeOf(c.Before, c.Days); ok {
 			c.Change = &x
 		}
 	}

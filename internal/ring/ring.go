@@ -106,7 +106,11 @@ type Writer struct {
 	at    file
 	f     *os.File // nil: none is open
 	size  int64    // of its whole lines
+	added int64    // B since all files were last counted
 }
+
+// counted is after how many B all files are counted anew: at 50 MB a day, every seven minutes.
+const counted = 256 << 10
 
 // Open makes the directory of a ring where there is none, and packs what an earlier writer left. Others of hostlab cannot write
 // to it meanwhile: *lockfile.Busy.
@@ -164,8 +168,14 @@ func (w *Writer) Append(at time.Time, document []byte) error {
 		return fmt.Errorf("a document of %d B is no line of a ring", len(document))
 	}
 	line = append(fmt.Appendf(nil, "%08x ", crc32.Checksum(line[:len(line)-1], sums)), line...)
-	if began := at.UTC().Truncate(w.each); w.f == nil || !began.Equal(w.at.began) {
+	began := at.UTC().Truncate(w.each)
+	if w.f == nil || !began.Equal(w.at.began) || w.size > w.most/4 { // an hour with that much goes on in a second file
 		if err := w.begin(began); err != nil {
+			return err
+		}
+	}
+	if w.added += int64(len(line)); w.added > counted {
+		if err := w.forget(w.count); err != nil {
 			return err
 		}
 	}
@@ -186,7 +196,11 @@ func (w *Writer) Append(at time.Time, document []byte) error {
 // begin ends the hour before and makes the file of the next.
 func (w *Writer) begin(began time.Time) error {
 	w.end()
-	if err := w.forget(); err != nil {
+	hours := w.count
+	if !began.Equal(w.at.began) {
+		hours-- // the new one is an hour, too
+	}
+	if err := w.forget(hours); err != nil {
 		return err
 	}
 	at := file{number: w.next, began: began, lasts: w.each}
@@ -247,9 +261,10 @@ func (w *Writer) pack(f file) (err error) {
 	return w.dir.Remove(from)
 }
 
-// forget removes the oldest files, as far as there are more hours, or more bytes, than a ring keeps. Hours are counted by their
-// files, since a clock that was set wrong for a while must not end a ring.
-func (w *Writer) forget() error {
+// forget removes the oldest files, as far as there are more hours than so many, or more bytes than a ring keeps. Hours are counted by
+// their files, since a clock that was set wrong for a while must not end a ring. The open file stays.
+func (w *Writer) forget(hours int) error {
+	w.added = 0
 	list, err := files(w.dir)
 	if err != nil {
 		return err
@@ -260,7 +275,7 @@ func (w *Writer) forget() error {
 			size += info.Size()
 		}
 		begun[f.began] = true
-		if len(begun) < w.count && size <= w.most {
+		if len(begun) <= hours && size <= w.most || w.f != nil && f.number == w.at.number {
 			continue
 		}
 		if err := w.dir.Remove(f.name()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -109,6 +109,41 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// TestMostBytes writes five times what a ring may have within an hour: it never takes more, but for what was added since it was
+// looked at, and the last lines are there.
+func TestMostBytes(t *testing.T) {
+	dir := t.TempDir()
+	w := begin(t, dir, time.Hour)
+	line := make([]byte, 20<<10)
+	n := 5 * int(w.most) / len(line)
+	for i := range n {
+		for k := range line { // nothing packs it by more than a quarter
+			line[k] = byte('0' + rand.IntN(64))
+		}
+		text := fmt.Appendf(nil, "%d %s", i, bytes.ReplaceAll(line, []byte("\n"), []byte("n")))
+		if err := w.Append(noon.Add(time.Duration(i)*time.Second), text); err != nil {
+			t.Fatal(err)
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int64(0)
+		for _, e := range list {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		if size > w.most+counted+int64(len(text)) {
+			t.Fatalf("after %d lines, %d B of %d", i, size, w.most)
+		}
+	}
+	got, damaged := all(t, dir)
+	if damaged != 0 || len(got) < n/8 || !strings.HasPrefix(got[len(got)-1], fmt.Sprint(n-1)+" ") {
+		t.Errorf("%d of %d lines, %d damaged", len(got), n, damaged)
+	}
+}
+
 // TestRings are two of one directory above, and one that is written to again and again.
 func TestRings(t *testing.T) {
 	dir := t.TempDir()

@@ -1,5 +1,3 @@
-//go:build linux
-
 package service
 
 import (
@@ -12,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/prometheus/procfs"
 
 	"hostlab/internal/proc"
 )
@@ -64,17 +60,10 @@ func findGroup(at string) (*group, error) {
 
 // pathsOf are the groups of controllers in which a process is, that of version 2 last.
 func pathsOf(pid int, of ...string) (paths []string) {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return nil
-	}
-	groups, err := p.Cgroups()
-	if err != nil {
-		return nil
-	}
+	groups, _ := proc.Memberships(pid)
 	for _, g := range groups {
-		if g.HierarchyID == 0 || slices.ContainsFunc(g.Controllers, func(c string) bool { return slices.Contains(of, c) }) {
-			paths = append(paths, g.Path)
+		if g.Has("") || slices.ContainsFunc(of, g.Has) {
+			paths = append(paths, g.Group)
 		}
 	}
 	return paths

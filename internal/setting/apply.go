@@ -97,7 +97,7 @@ func (a *applying) run(p *Plan) error {
 	var retry []int // of out: failed, and a later step may let them through
 	for i, step := range steps {
 		if err := a.ctx.Err(); err != nil {
-			return fmt.Errorf("interrupted before %s was set: %w", Label(step.Setting, step.Name), err)
+			return fmt.Errorf("%s was not set: %w", Label(step.Setting, step.Name), err)
 		}
 		failed := a.one(step)
 		if failed != nil && a.eased(step.Path, steps[i+1:]) {

@@ -42,12 +42,7 @@ func BoundsOf(ctx context.Context, cfg Config) ([]Bound, float64) {
 	tree := host.Tree{Root: cfg.Root}
 	cpus := tree.List("/sys/devices/system/cpu/online").Or(nil)
 	a := readCounters(tree, cfg.Target, cpus)
-	timer := time.NewTimer(cfg.For)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	_ = proc.Sleep(ctx, cfg.For)
 	b := readCounters(tree, cfg.Target, cpus)
 	return between(a, b, tree, cpus), b.at.Sub(a.at).Seconds()
 }

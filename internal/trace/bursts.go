@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"hostlab/internal/model/burstlog"
@@ -16,16 +17,7 @@ func (r *Result) WriteBursts(w io.Writer) error {
 	if err := r.Complete(); err != nil {
 		return err
 	}
-	out, err := burstlog.NewWriter(w, r.head())
-	if err != nil {
-		return err
-	}
-	for _, b := range r.Bursts {
-		if err := out.Write(b); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
+	return (&burstlog.Sample{Head: r.head(), Bursts: r.Bursts}).Write(w)
 }
 
 // Record is what WriteBursts writes, as it is read.
@@ -45,6 +37,14 @@ func (r *Result) head() burstlog.Head {
 	}
 	head.Load = min(1, head.Load) // a sum of rounded shares
 	return head
+}
+
+// Sample is what WriteBursts writes, of so many bursts at most. nil: there are none.
+func (r *Result) Sample(most int, rng *rand.Rand) *burstlog.Sample {
+	if len(r.Bursts) == 0 || !(r.SeenShare() > 0) {
+		return nil
+	}
+	return burstlog.NewSample(r.head(), r.Bursts, most, rng)
 }
 
 // Complete is an error where the bursts make no record.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 )
 
 // Record watches a service for a while. Where the kernel cannot be asked, the error is an
@@ -58,7 +59,7 @@ func (t *tally) run(ctx context.Context) (*Result, error) {
 				return nil, err
 			}
 		}
-		wait(ctx, min(pause, time.Duration(deadline-min(monotonic(), deadline))))
+		_ = proc.Sleep(ctx, min(pause, time.Duration(deadline-min(monotonic(), deadline))))
 		if err := t.after(length); err != nil {
 			return nil, err
 		}
@@ -97,19 +98,6 @@ func rest(d time.Duration) {
 		}
 		t := unix.NsecToTimespec(int64(left))
 		_ = unix.Nanosleep(&t, nil) // a signal ends it early
-	}
-}
-
-// wait returns after that time, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }
 

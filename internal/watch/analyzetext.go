@@ -32,6 +32,33 @@ func (a *Answer) Document() *document.Document {
 			document.Titled("Not in the record", document.Quiet.Points(missing...))}}
 }
 
+// Section is the answer as a part of a report on that time. Where the time has no night and morning, it tells of all of it.
+func (a *Answer) Section() document.Section {
+	const title = "How evenly the CPUs were used"
+	if a.Decided() {
+		return document.Titled(title, document.Line{Text: a.headline()}, table(a.Windows), document.Points(a.findings()...),
+			document.Points(a.readings()...))
+	}
+	w := a.Whole
+	if w.Spread == nil || w.Spread.Blocks < leastBlocks {
+		return document.Section{}
+	}
+	how, next := "as evenly as by chance", "."
+	if w.Spread.uneven() {
+		how = "unevenly"
+		next = ". Few sessions, affinity, cpusets and bound interrupts look like this, and so do CPUs that sleep. For CPUs that wake slowly, " +
+			"ask for a night and its morning, as by --at 22:00 --for 12h."
+	}
+	return document.Titled(title, document.Line{Text: fmt.Sprintf("The CPUs were used %s: %s%s", how, w.Spread.says(), next)},
+		table([]Window{w}))
+}
+
+// says sets what the busiest CPUs did beside chance.
+func (s *Spread) says() string {
+	return fmt.Sprintf("the busiest quarter of the CPUs did %s of the work; chance alone gives %s (n = %s of %.0f s)",
+		Percent(s.Quarter), s.Chance, screen.Count(s.Blocks, "block"), s.Seconds)
+}
+
 func (a *Answer) host() string { return cmp.Or(a.Host, "a host without a name") }
 
 // record says what was recorded, and when it was quiet and when load began.
@@ -73,8 +100,7 @@ func (a *Answer) headline() string {
 			"25 minutes to tell the first minutes from later ones."
 	}
 	f := a.First
-	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work; chance alone gives %s (n = %s of %.0f s)",
-		Percent(f.Spread.Quarter), f.Spread.Chance, screen.Count(f.Spread.Blocks, "block"), f.Spread.Seconds)
+	spread := f.Spread.says()
 	switch a.Verdict {
 	case Even:
 		if f.Spread.P <= 0.025 {

@@ -23,7 +23,6 @@ type Recorder struct {
 	head     Head
 	buf      []byte
 	wrote    int64
-	lines    int64
 	ours     bool // nobody else records to it, so that it may be removed
 }
 
@@ -119,7 +118,6 @@ func (r *Recorder) Write(now Reading, s Sample) error {
 	}
 	n, err := r.file.Write(r.buf)
 	r.wrote += int64(n)
-	r.lines++
 	return err
 }
 
@@ -135,15 +133,13 @@ func (r *Recorder) covers(h Head) bool {
 	return true
 }
 
-// Written is the bytes that were appended so far, and the bytes of a sample of them.
-func (r *Recorder) Written() (total int64, each float64) {
-	return r.wrote, float64(r.wrote) / float64(max(1, r.lines))
-}
+// Written is how many bytes were appended so far.
+func (r *Recorder) Written() int64 { return r.wrote }
 
 // Close ends the recording. A file without a sample, made for this, is removed.
 func (r *Recorder) Close() error {
 	var err error
-	if stat, e := r.file.Stat(); e == nil && r.ours && stat.Size() == 0 && r.lines == 0 {
+	if stat, e := r.file.Stat(); e == nil && r.ours && stat.Size() == 0 {
 		err = os.Remove(r.file.Name())
 	}
 	return errors.Join(err, r.file.Close())

@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/setting"
@@ -67,26 +68,12 @@ func (sys *system) look(s *experiment.Study, f experiment.Factor) experiment.Her
 func realSystem(t host.Tree, ours []string) *system {
 	return &system{
 		now:         time.Now,
-		sleep:       sleep,
+		sleep:       proc.Sleep,
 		boot:        func() string { return bootID(t) },
 		fingerprint: func(names []string) map[string]string { return fingerprint(t, names) },
 		watch:       watchHost(t, ours),
 		tree:        t,
 		settings:    setting.Local(nil),
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

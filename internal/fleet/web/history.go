@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -192,10 +193,7 @@ func leverCourses(points []fleet.Point) (out []picture.Course) {
 		}
 	}
 	slices.SortFunc(out, func(a, b picture.Course) int {
-		if n := slices.Max(b.Y) - slices.Max(a.Y); n != 0 {
-			return int(math.Copysign(1, n))
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(slices.Max(b.Y), slices.Max(a.Y)), strings.Compare(a.Name, b.Name))
 	})
 	return out[:min(len(out), 5)]
 }

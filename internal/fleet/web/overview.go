@@ -87,30 +87,23 @@ var states = []struct {
 	is         func(r *request, h *fleet.Host) bool
 }{
 	{"unknown", "state unknown", func(r *request, h *fleet.Host) bool { return h.Stale(r.now, r.Stale) }},
-	{"high", "known, with a finding of high severity", func(r *request, h *fleet.Host) bool {
-		return !h.Stale(r.now, r.Stale) &&
-			gravest(h) == check.High
-	}},
-	{"medium", "known, medium at worst", func(r *request, h *fleet.Host) bool {
-		return !h.Stale(r.now, r.Stale) &&
-			gravest(h) == check.Medium
-	}},
-	{"fine", "known, nothing above low", func(r *request, h *fleet.Host) bool {
-		return !h.Stale(r.now, r.Stale) &&
-			gravest(h) < check.Medium
-	}},
+	{"high", "known, with a finding of high severity", worst(check.High, check.High)},
+	{"medium", "known, medium at worst", worst(check.Medium, check.Medium)},
+	{"fine", "known, nothing above low", worst(-1, check.Low)},
 	{"changed", "changed in the last 7 days", func(r *request, h *fleet.Host) bool {
 		return r.fleet.drift(h.Name, r.now.Add(-week)) > 0
 	}},
 }
 
-// gravest is the severity of a host's worst finding; -1: it has none.
-func gravest(h *fleet.Host) check.Severity {
-	w := -1
-	for _, f := range h.Findings {
-		w = max(w, slices.Index(check.Severities, f.Severity))
+// worst finds hosts that are known, by the severity of their worst finding; -1: they have none.
+func worst(least, most check.Severity) func(r *request, h *fleet.Host) bool {
+	return func(r *request, h *fleet.Host) bool {
+		w := check.Severity(-1)
+		for _, f := range h.Findings {
+			w = max(w, check.Severity(rank(f.Severity)))
+		}
+		return !h.Stale(r.now, r.Stale) && w >= least && w <= most
 	}
-	return check.Severity(w)
 }
 
 // tally counts hosts by state.

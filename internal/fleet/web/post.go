@@ -46,7 +46,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) (status int, text 
 	case r.ContentLength > fleet.MaxBody:
 		return http.StatusRequestEntityTooLarge, tooLarge
 	}
-	room := s.bodies.of(token.Name)
+	room := &room{of: &s.bodies, token: token.Name}
 	defer room.free()
 	body, status, text := unpacked(w, r, room)
 	if status != 0 {

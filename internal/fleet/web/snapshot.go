@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -103,9 +105,7 @@ func (f *snapshot) next(ctx context.Context, s *Server, last int64, now time.Tim
 	for _, h := range came {
 		share(h, words)
 	}
-	for name, list := range f.changes {
-		out.changes[name] = list
-	}
+	maps.Copy(out.changes, f.changes)
 	if f.last == 0 || len(came) > 200 { // each host alone takes longer than all of them
 		list, err := s.Store.Recent(ctx, "", now.Add(-lookBack), mostChanges)
 		if err != nil {
@@ -180,13 +180,7 @@ func (f *snapshot) since(moment time.Time) (list []fleet.Change) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b fleet.Change) int {
-		if n := b.At.Compare(a.At); n != 0 {
-			return n
-		}
-		if n := strings.Compare(a.Host, b.Host); n != 0 {
-			return n
-		}
-		return strings.Compare(a.Subject, b.Subject)
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Host, b.Host), strings.Compare(a.Subject, b.Subject))
 	})
 	return list
 }

@@ -62,9 +62,6 @@ type bodies struct {
 // errRoom is that there is no room for more.
 var errRoom = errors.New("too many documents come at once")
 
-// of is the room of one body of a token.
-func (b *bodies) of(token string) *room { return &room{of: b, token: token} }
-
 // room counts a body while it is read, and until it is freed.
 type room struct {
 	io.Reader

@@ -16,28 +16,17 @@ import (
 	"hostlab/internal/watch"
 )
 
-// Config says what is shown, and where.
-type Config struct {
-	In       io.Reader
-	Out      io.Writer
-	Color    bool
-	Interval time.Duration
-	Info     func() watch.Info
-	Next     func() (watch.Sample, error) // takes a sample
-	Wait     func() time.Duration         // until the next one is due
-	Over     func() bool                  // whether that was the last
-	Note     func() string                // what else goes on, in a few words
-}
-
-// Run shows samples until q or Ctrl-C is pressed, the last has been taken, one fails
+// Screen shows samples until q or Ctrl-C is pressed, the last has been taken, one fails
 // or the context ends, whose error it then returns. The terminal is as before on
 // every way out: also after a panic, which bubbletea prints below it.
-func Run(ctx context.Context, cfg Config) error {
-	m := &model{cfg: cfg, view: View{Interval: cfg.Interval, Color: cfg.Color}}
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out),
+func (w *Watch) Screen(ctx context.Context, in io.Reader, out io.Writer, color bool) error {
+	inner, stop := context.WithCancel(ctx) // a sample on its way ends with the screen
+	defer stop()
+	m := &model{ctx: inner, watch: w, view: View{Interval: w.Interval, Color: color}}
+	options := []tea.ProgramOption{tea.WithContext(inner), tea.WithInput(in), tea.WithOutput(out),
 		tea.WithoutSignalHandler(), // signals end the context, as everywhere in hostlab
 		tea.WithFPS(10)}
-	if !cfg.Color {
+	if !color {
 		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
 	}
 	_, err := tea.NewProgram(m, options...).Run()
@@ -54,9 +43,10 @@ func Run(ctx context.Context, cfg Config) error {
 
 // model is the program: keys and samples in, View out.
 type model struct {
-	cfg  Config
-	view View
-	err  error
+	ctx   context.Context
+	watch *Watch
+	view  View
+	err   error
 }
 
 type (
@@ -71,18 +61,18 @@ type (
 )
 
 func (m *model) Init() tea.Cmd {
-	m.view.Info = m.cfg.Info()
+	m.view.Info = m.watch.Counter.Info()
 	return m.wait()
 }
 
 func (m *model) wait() tea.Cmd {
-	return tea.Tick(m.cfg.Wait(), func(time.Time) tea.Msg { return due{} })
+	return tea.Tick(m.watch.left(), func(time.Time) tea.Msg { return due{} })
 }
 
 // sample runs beside the keys: a commit can take seconds on a device that stalls.
 func (m *model) sample() tea.Msg {
-	s, err := m.cfg.Next()
-	return taken{s, m.cfg.Info(), m.cfg.Note(), m.cfg.Over(), err}
+	s, err := m.watch.Next(m.ctx)
+	return taken{s, m.watch.Counter.Info(), m.watch.note(), m.watch.over(), err}
 }
 
 // Update implements tea.Model.

@@ -132,6 +132,27 @@ func asks(p *Params) (a asked, err error) {
 	return a, errors.Join(errs...)
 }
 
+// Needs looks for a service that is named, and opens no session.
+func (Workload) Needs(ctx context.Context, params workload.Params) error {
+	a, err := asks(params.(*Params))
+	if err != nil || a.dsn != nil {
+		return err
+	}
+	of, err := a.spec.Find(host.Servers(ctx), service.Used)
+	return found(of != nil, err)
+}
+
+// found is the error of a service that is not there.
+func found(there bool, err error) error {
+	switch {
+	case err != nil:
+		return workload.Wrong("service", err.Error(), "")
+	case !there:
+		return workload.Wrong("service", "no database runs here", "name a service: "+forms)
+	}
+	return nil
+}
+
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -157,13 +178,8 @@ func (a asked) find(ctx context.Context) (*service.Reached, error) {
 		return r, err
 	}
 	r, err := a.spec.Reach(ctx, servers)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
-	case err != nil:
-		return nil, workload.Wrong("service", err.Error(), "")
-	case r == nil:
-		return nil, workload.Wrong("service", "no database runs here", "name a service: "+forms)
 	}
-	return r, nil
+	return r, found(r != nil, err)
 }

@@ -56,7 +56,7 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	for _, t := range c.Threads {
 		on = append(on, t.CPU)
 	}
-	if err := sleep(ctx, warmUp); err != nil {
+	if err := proc.Sleep(ctx, warmUp); err != nil {
 		return out, err
 	}
 	loads, okBefore := proc.Loads(append(slices.Clip(on), idle...))
@@ -65,7 +65,7 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	if err != nil {
 		return out, err
 	}
-	if err := sleep(ctx, duration); err != nil {
+	if err := proc.Sleep(ctx, duration); err != nil {
 		return out, err
 	}
 	after, err := s.Snapshot()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/worker"
 )
 
@@ -100,20 +101,11 @@ func (s *Session) arrive(c Cell) error {
 		if time.Since(begin) > arrival {
 			return late(*r.Missing)
 		}
-		if err := sleep(s.ctx, settle); err != nil {
+		if err := proc.Sleep(s.ctx, settle); err != nil {
 			return err
 		}
 	}
 	return err
-}
-
-// sleep returns ctx's error where it ends before the time is over.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-	return ctx.Err()
 }
 
 // late is the error of a thread that does not arrive.

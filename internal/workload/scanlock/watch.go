@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"hostlab/internal/proc"
 )
 
 // Running is a cell that runs: a *Session, or a fake.
@@ -58,11 +60,11 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	defer context.AfterFunc(ctx, func() {
-		if sleep(life, grace) == nil {
+		if proc.Sleep(life, grace) == nil {
 			kill()
 		}
 	})()
-	if err := sleep(ctx, w.WarmUp); err != nil {
+	if err := proc.Sleep(ctx, w.WarmUp); err != nil {
 		return res, err
 	}
 	first, err := s.Snapshot()
@@ -75,7 +77,7 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 		if end := began.Add(w.Duration); w.Duration > 0 && !due.Before(end) {
 			due, final = end, true
 		}
-		final = sleep(ctx, time.Until(due)) != nil || final
+		final = proc.Sleep(ctx, time.Until(due)) != nil || final
 		now, err := s.Snapshot()
 		switch {
 		case err != nil && ctx.Err() != nil: // too late for its last counts
