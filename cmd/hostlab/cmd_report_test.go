@@ -115,9 +115,7 @@ func TestReportOut(t *testing.T) {
 	if _, _, errs := reported(t, filepath.Join(dir, "absent"), "--out", filepath.Join(dir, "nothing")); errs == "" {
 		t.Error("no error")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
-		t.Error("a file was left behind")
-	}
+	testkit.Refused(os.Stat(filepath.Join(dir, "nothing")))(t, "", "a file was left behind")
 }
 
 // BenchmarkReport is the promise that a record of 100,000 runs reports in under 2 s:

@@ -179,7 +179,5 @@ func TestFleetRolloutRefuses(t *testing.T) {
 			t.Errorf("%v: %d, %s", bad[want], status, said)
 		}
 	}
-	if _, err := os.Stat(plan); err == nil {
-		t.Error("a plan is left behind")
-	}
+	testkit.Refused(os.Stat(plan))(t, "", "a plan is left behind")
 }

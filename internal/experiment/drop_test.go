@@ -230,9 +230,7 @@ func TestSectionAndExhausted(t *testing.T) {
 	}
 	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"}, `"mark"`: {`"marks"`, "did you mean mark?"}} {
 		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, everything())
-		if err == nil || !strings.Contains(err.Error(), now[1]) {
-			t.Errorf("%s gave %v", now[0], err)
-		}
+		testkit.Fails(t, err, now[1], now[0])
 	}
 }
 

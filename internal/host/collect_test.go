@@ -22,9 +22,7 @@ import (
 
 func TestLook(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	if err := host.Look(host.Tree{Root: missing}); err == nil || !strings.Contains(err.Error(), missing) {
-		t.Errorf("a folder that is not there: %v", err)
-	}
+	testkit.Fails(t, host.Look(host.Tree{Root: missing}), missing, "a folder that is not there")
 	for _, c := range []struct {
 		name, archive string
 		ok            bool

@@ -37,12 +37,8 @@ func TestBuiltinsAreValid(t *testing.T) {
 			must(FindMachine(h))
 		}
 	}
-	if _, err := FindMachine("vax"); err == nil || !strings.Contains(err.Error(), "olontsev") {
-		t.Errorf("an unknown machine: %v", err)
-	}
-	if _, err := FindWorkload("vax"); err == nil || !strings.Contains(err.Error(), "sap-dialog") {
-		t.Errorf("an unknown workload: %v", err)
-	}
+	testkit.Refused(FindMachine("vax"))(t, "olontsev", "an unknown machine")
+	testkit.Refused(FindWorkload("vax"))(t, "sap-dialog", "an unknown workload")
 }
 
 // Every number out of range is an error that names its key and the range.

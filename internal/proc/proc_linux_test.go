@@ -33,9 +33,7 @@ func TestHeld(t *testing.T) {
 	if err := h.Signal(syscall.SIGKILL); err != nil || !h.Gone() || h.RunsAs(os.Getuid()) {
 		t.Errorf("after its end: %v", err)
 	}
-	if _, err := Hold(cmd.Process.Pid); err == nil {
-		t.Error("held after its end")
-	}
+	testkit.Refused(Hold(cmd.Process.Pid))(t, "", "held after its end")
 }
 
 // Processes that are deaf or stopped end at the last step.

@@ -85,9 +85,7 @@ func TestWorst(t *testing.T) {
 	if err != nil || a.Account.Transactions != 60*300 || a.Host != "db7" || a.Seconds != 600 || len(a.Warnings) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, err := h.Worst(24 * time.Hour); err == nil {
-		t.Error("a day in two hours")
-	}
+	testkit.Refused(h.Worst(24*time.Hour))(t, "", "a day in two hours")
 	dir = kept(t, steadily, 60, func(i int) (int64, float64) { return -1, []float64{1, 3}[min(1, i/30)] })
 	if h, err = ReadHistory(t.Context(), dir, midnight, midnight.Add(time.Hour)); err != nil {
 		t.Fatal(err)

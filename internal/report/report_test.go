@@ -143,9 +143,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 		"terminal": func(w io.Writer) error { return document.WriteText(w, a.Document(), document.TextOptions{}) },
 		"html":     func(w io.Writer) error { return document.WriteHTML(w, a.Document()) },
 	} {
-		if err := write(&failing{}); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		testkit.Fails(t, write(&failing{}), "", name, "no error")
 	}
 }
 
@@ -191,7 +189,7 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("unescaped: %s", page[max(0, i-100):i+40])
 		}
 	}
-	testkit.Is(t, 2, strings.Count(page, "<script"), "script elements, want 2")
+	testkit.Is(t, 2, strings.Count(page, "<script"), "script elements")
 }
 
 var dataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)

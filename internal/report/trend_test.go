@@ -96,7 +96,5 @@ func TestBands(t *testing.T) {
 		t.Errorf("before it began: %+v", rise)
 	}
 	var none bands
-	if said, err := none.close(); said != "" || err != nil {
-		t.Error(said, err)
-	}
+	testkit.Is(t, "", testkit.Must(none.close())(t))
 }

@@ -77,12 +77,8 @@ func TestRing(t *testing.T) {
 	} else if busy, ok := errors.AsType[*lockfile.Busy](err); !ok || busy.PID != os.Getpid() {
 		t.Error(err)
 	}
-	if err := w.Append(noon, []byte("a\nb")); err == nil {
-		t.Error("two lines")
-	}
-	if err := w.Append(noon, make([]byte, mostLine)); err == nil {
-		t.Error("a line without end")
-	}
+	testkit.Fails(t, w.Append(noon, []byte("a\nb")), "", "two lines")
+	testkit.Fails(t, w.Append(noon, make([]byte, mostLine)), "", "a line without end")
 }
 
 // TestForget keeps so many hours, whatever the clock says meanwhile: for one document it was ten years ahead, and then it was
@@ -121,13 +117,8 @@ func TestMostBytes(t *testing.T) {
 			line[k] = byte('0' + rand.IntN(64))
 		}
 		text := fmt.Appendf(nil, "%d %s", i, bytes.ReplaceAll(line, []byte("\n"), []byte("n")))
-		if err := w.Append(noon.Add(time.Duration(i)*time.Second), text); err != nil {
-			t.Fatal(err)
-		}
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(noon.Add(time.Duration(i)*time.Second), text))
+		list := testkit.Must(os.ReadDir(dir))(t)
 		size := int64(0)
 		for _, e := range list {
 			if info, err := e.Info(); err == nil {
@@ -237,12 +228,8 @@ func TestFull(t *testing.T) {
 // TestStrange are directories that are no ring, and names that are none of its files.
 func TestStrange(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(dir, noon, noon, nil); err == nil || !strings.Contains(err.Error(), "holds no ring") {
-		t.Error(err)
-	}
-	if _, err := Read(filepath.Join(dir, "none"), noon, noon, nil); err == nil {
-		t.Error("no directory")
-	}
+	testkit.Refused(Read(dir, noon, noon, nil))(t, "holds no ring")
+	testkit.Refused(Read(filepath.Join(dir, "none"), noon, noon, nil))(t, "", "no directory")
 	w := begin(t, dir, time.Hour)
 	add(t, w, noon, 1)
 	for _, name := range []string{"notes.txt", "00000009-20260301T12.jsonl.bak", "9-20260301T12.jsonl", "00000009-2026.jsonl"} {

@@ -68,9 +68,7 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 				(!ok || r.Why[:len(c.want)] != c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
-			if b, err := os.ReadFile(file(outside)); err != nil || string(b) != "keep" {
-				t.Errorf("outside holds %q, %v", b, err)
-			}
+			testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(file(outside)))(t)), "outside holds")
 			if list, err := os.ReadDir(outside); err != nil || len(list) != 1 {
 				t.Errorf("outside: %v, %v", list, err)
 			}
@@ -191,9 +189,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				back("", false)
 			}
 			testkit.Same(t, was, tree(t, root))
-			if _, err := os.Stat(filepath.Join(dir, journalFile)); err == nil {
-				t.Error("the journal is still there")
-			}
+			testkit.Refused(os.Stat(filepath.Join(dir, journalFile)))(t, "", "the journal is still there")
 		})
 	}
 }

@@ -228,9 +228,7 @@ func TestIntentAfterAReboot(t *testing.T) {
 	}
 	m.kernel, m.boot = m.reboot(), m.boot+1
 	was := m.values()
-	if text, err := troubled(m.system()); err != nil || text != "" {
-		t.Errorf("after the reboot: %q, %v", text, err)
-	}
+	testkit.Is(t, "", testkit.Must(troubled(m.system()))(t), "after the reboot")
 	sys := m.system()
 	v, err := verify(sys)
 	if err != nil || len(v) != 2 || v[0].Result != Forgotten {

@@ -43,3 +43,19 @@ func said(about []any) string {
 	}
 	return strings.TrimSpace(fmt.Sprintln(about...)) + ": "
 }
+
+// Fails reports an error that is not there, or does not say what is wanted ("": anything).
+func Fails(t testing.TB, err error, part string, about ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Errorf("%sgave %v, want an error with %q", said(about), err, part)
+	}
+}
+
+// Refused is Fails for a call that has a value too: testkit.Refused(Parse(text))(t, "no such unit").
+func Refused[T any](_ T, err error) func(t testing.TB, part string, about ...any) {
+	return func(t testing.TB, part string, about ...any) {
+		t.Helper()
+		Fails(t, err, part, about...)
+	}
+}

@@ -73,9 +73,7 @@ func TestLooks(t *testing.T) {
 			t.Errorf("want %+v, title %q, cut %v", x, title, cut)
 		}
 	}
-	if err := w.FindTransactions(nil, 15); err == nil {
-		t.Error("it finds transactions of nobody")
-	}
+	testkit.Fails(t, w.FindTransactions(nil, 15), "", "it finds transactions of nobody")
 	testkit.OK(t, s.Close())
 	if seen := w.Look(g, func(int) bool { return true }); len(seen) > 0 {
 		t.Errorf("of a server that has ended: %v", seen)

@@ -95,9 +95,7 @@ func TestSampleOfATree(t *testing.T) {
 	c := testkit.Must(s.Read(start.Add(2 * time.Second)))(t)
 	testkit.Is(t, 1, len(watch.Between(s.Info(), b, c).CPUs), "CPUs with one offline")
 	m.put("proc/stat", "nothing\n")
-	if _, err := s.Read(start.Add(3 * time.Second)); err == nil || !strings.Contains(err.Error(), "no line of a CPU") {
-		t.Errorf("garbage was read as %v", err)
-	}
+	testkit.Refused(s.Read(start.Add(3*time.Second)))(t, "no line of a CPU", "garbage was read as")
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -111,9 +109,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		m := machine{t, t.TempDir()}
 		m.put("proc/stat", c.stat)
-		if _, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, expected %q", c.stat, err, c.want)
-		}
+		testkit.Refused(watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}))(t, c.want, c.stat)
 	}
 }
 
@@ -166,9 +162,7 @@ func TestRecorder(t *testing.T) {
 	if _, err := watch.OpenRecorder(foreign, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "holds something else") {
 		t.Errorf("a foreign file: %v", err)
 	}
-	if b, err := os.ReadFile(foreign); err != nil || string(b) != "mine\n" {
-		t.Errorf("a foreign file was changed: %q", b)
-	}
+	testkit.Is(t, "mine\n", string(testkit.Must(os.ReadFile(foreign))(t)), "a foreign file was changed")
 }
 
 // TestDaySize holds the sizes that the helps tell.
@@ -210,9 +204,7 @@ func TestReadRecordRefuses(t *testing.T) {
 		{"cut at once", head + first[:20], "line 2: expected JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := watch.ReadRecord(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, expected %q", err, c.want)
-			}
+			testkit.Refused(watch.ReadRecord(strings.NewReader(c.text)))(t, c.want)
 		})
 	}
 }

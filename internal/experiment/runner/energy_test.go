@@ -69,7 +69,5 @@ func TestNoEnergy(t *testing.T) {
 	}
 	b = newBench(t, head(6, "")+strings.Replace(energyStudy, "primary = true\n", "", 1)+"primary = true\n")
 	b.fails(b.run(), "response energy_op_j decides, and cannot be had: "+why)
-	if _, err := os.Stat(b.cfg.Dir); err == nil {
-		t.Error("a refused study has left a record")
-	}
+	testkit.Refused(os.Stat(b.cfg.Dir))(t, "", "a refused study has left a record")
 }

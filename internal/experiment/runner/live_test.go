@@ -235,9 +235,7 @@ func TestLimitBeyondTheBaseline(t *testing.T) {
 		return 0.010, nil
 	}, `limit = {latency_p99 = "5ms"}`)
 	err := b.run()
-	if err == nil || !strings.Contains(err.Error(), "latency_p99 is 10.0 ms at the baseline, above its limit of 5.00 ms") {
-		t.Error(err)
-	}
+	testkit.Fails(t, err, "latency_p99 is 10.0 ms at the baseline, above its limit of 5.00 ms")
 	if end := b.record().End; end != nil {
 		t.Errorf("ended by %q: it may go on", end.Reason)
 	}

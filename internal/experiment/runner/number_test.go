@@ -83,9 +83,7 @@ func TestOneResponseByAnother(t *testing.T) {
 		}
 	}
 	b = newBench(t, head(6, "")+strings.Replace(null, "8", "0", 1)+each)
-	if err := b.run(); err == nil || !strings.Contains(err.Error(), "operations is 0, or missing") {
-		t.Errorf("by 0: %v", err)
-	}
+	testkit.Fails(t, b.run(), "operations is 0, or missing", "by 0")
 	const command = "\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [1, 2]\n[workload]\nname = \"command\"\nrun = [\"echo\", \"12 of 4, {size}\"]\n"
 	const picks = "[[response]]\nname = \"a\"\nfrom = \"regex:(\\\\d+) of\"\nunit = \"s\"\n[[response]]\nname = \"b\"\nfrom = \"regex:of (\\\\d+)\"\nunit = \"\"\nbetter = \"higher\"\n"
 	b = newBench(t, head(6, "")+command+picks+"[[response]]\nname = \"c\"\nfrom = \"a / b\"\nunit = \"s\"\n")

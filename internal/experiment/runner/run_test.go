@@ -40,9 +40,7 @@ func TestRunsToTheEnd(t *testing.T) {
 	if after := b.record(); len(after.Runs) != before {
 		t.Errorf("%d runs more", len(after.Runs)-before)
 	}
-	if _, err := os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)); err == nil {
-		t.Error("the workload's directory was left")
-	}
+	testkit.Refused(os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)))(t, "", "the workload's directory was left")
 }
 
 // A run that is too short for the clock's ticks carries that its guard was not read, and the

@@ -281,8 +281,6 @@ func TestEventNames(t *testing.T) {
 	}
 	for _, major := range []int{12, 19, 0} {
 		want := fmt.Sprintf("13 to 18, and not of %d", major)
-		if _, err := openMemory(1, 1, major); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("PostgreSQL %d: %v", major, err)
-		}
+		testkit.Refused(openMemory(1, 1, major))(t, want, "PostgreSQL", major)
 	}
 }

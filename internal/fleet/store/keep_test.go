@@ -43,9 +43,7 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 			t.Errorf("a second time %+v, %v", again, err)
 		}
 		testkit.Same(t, spans, spansOf(t, s), "prune changed what holds")
-		if n, err := s.Documents(t.Context()); n != 60 || err != nil {
-			t.Errorf("%d documents, %v", n, err)
-		}
+		testkit.Is(t, 60, testkit.Must(s.Documents(t.Context()))(t), "documents")
 		if n, left, err := s.Rebuild(t.Context(), begin.AddDate(1, 0, 0)); n != 60-p.Documents || left != nil || err != nil {
 			t.Fatalf("%d read, %v, %v", n, left, err)
 		}

@@ -30,9 +30,7 @@ func planned(t *testing.T, s *Store) {
 	if err != nil || d.Host != "" {
 		t.Fatalf("of %q, %v", d.Host, err)
 	}
-	if _, err := fleet.Read(body, "db1", begin.AddDate(0, 1, 0)); err == nil {
-		t.Error("a host's folder may hold a plan")
-	}
+	testkit.Refused(fleet.Read(body, "db1", begin.AddDate(0, 1, 0)))(t, "", "a host's folder may hold a plan")
 	for round, want := range []int{1, 0} {
 		if n, err := s.Put(ctx, []*fleet.Document{d}, "test", begin); n != want || err != nil {
 			t.Fatalf("put %d times: %d new, %v", round+1, n, err)

@@ -160,9 +160,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 		if body, err := s.Body(t.Context(), d.Hash); err != nil || !bytes.Equal(body, d.Body) {
 			t.Errorf("%v, %q", err, body)
 		}
-		if _, err := s.Body(t.Context(), strings.Repeat("0", 64)); err == nil {
-			t.Error("a document that never came is there")
-		}
+		testkit.Refused(s.Body(t.Context(), strings.Repeat("0", 64)))(t, "", "a document that never came is there")
 	})
 	t.Run("side by side", func(t *testing.T) {
 		s, docs := fresh(t), history(t, "db1", 30)

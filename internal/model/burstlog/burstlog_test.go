@@ -78,9 +78,7 @@ func TestReadRefuses(t *testing.T) {
 		{"gap", head + burst + `{"cpu":0,"at":0.3,"busy":0.05,"idle":0.05}`, "cpu 0: a gap of 200 ms after 100 ms; 50 % of its time is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := burstlog.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, expected %q", err, c.want)
-			}
+			testkit.Refused(burstlog.Read(strings.NewReader(c.text)))(t, c.want)
 		})
 	}
 }
@@ -128,19 +126,13 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestWriterRefuses(t *testing.T) {
-	if _, err := burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}); err == nil {
-		t.Error("a head without CPUs was taken")
-	}
+	testkit.Refused(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}))(t, "", "a head without CPUs was taken")
 	w := testkit.Must(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}}))(t)
 	for _, b := range []burstlog.Burst{{CPU: 1, Busy: 1}, {Busy: math.NaN(), Idle: 1}, {Busy: 1, Idle: math.Inf(1)}, {At: -1, Busy: 1}} {
-		if err := w.Write(b); err == nil {
-			t.Errorf("%+v was taken", b)
-		}
+		testkit.Fails(t, w.Write(b), "", b, "was taken")
 	}
 	testkit.OK(t, w.Write(burstlog.Burst{At: 1, Busy: 1, Idle: 1}))
-	if err := w.Write(burstlog.Burst{At: 2, Busy: 1, Idle: 1}); err == nil {
-		t.Error("an overlap was taken")
-	}
+	testkit.Fails(t, w.Write(burstlog.Burst{At: 2, Busy: 1, Idle: 1}), "", "an overlap was taken")
 }
 
 // TestManyBursts holds that joining values keeps the mean.

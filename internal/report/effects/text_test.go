@@ -73,9 +73,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 func TestWriteErrorsAreReturned(t *testing.T) {
 	s := samples["gzip"]()
 	for name, write := range formats() {
-		if err := write(failing{}, s); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		testkit.Fails(t, write(failing{}, s), "", name, "no error")
 	}
 }
 

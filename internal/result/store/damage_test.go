@@ -121,9 +121,7 @@ func TestAppendRefuses(t *testing.T) {
 	bad := okRun(0, 1)
 	bad.Cell = 0
 	for _, r := range []result.Run{okRun(0, 0), bad} {
-		if err := s.Append(r); err == nil {
-			t.Errorf("recorded %+v", r)
-		}
+		testkit.Fails(t, s.Append(r), "", "recorded", r)
 	}
 	appendAll(t, s, okRun(0, 1))
 	testkit.Is(t, 2, len(mustLoad(t, dir).Runs), "runs")

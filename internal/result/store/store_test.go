@@ -86,9 +86,7 @@ func mustLoad(t *testing.T, dir string) *Record {
 
 func TestCreateRefuses(t *testing.T) {
 	s, dir := create(t, 1)
-	if _, err := Create(dir, sample(2), nil); err == nil || !strings.Contains(err.Error(), "is running in") {
-		t.Errorf("over a record that is open: %v", err)
-	}
+	testkit.Refused(Create(dir, sample(2), nil))(t, "is running in", "over a record that is open")
 	appendAll(t, s, okRun(0, 0))
 	before := tree(t, dir)
 	if _, err := Create(dir, sample(2), nil); !errors.Is(err, ErrExists) {
@@ -102,14 +100,10 @@ func TestCreateRefuses(t *testing.T) {
 
 	other := t.TempDir()
 	testkit.OK(t, os.WriteFile(filepath.Join(other, "thesis.tex"), nil, 0o600))
-	if _, err := Create(other, sample(1), nil); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
-		t.Errorf("in a directory of others' files: %v", err)
-	}
+	testkit.Refused(Create(other, sample(1), nil))(t, "thesis.tex", "in a directory of others' files")
 	testkit.Is(t, 1, len(tree(t, other)), "left behind")
 	file := filepath.Join(other, "thesis.tex")
-	if _, err := Create(file, sample(1), nil); err == nil {
-		t.Error("made a record of a file")
-	}
+	testkit.Refused(Create(file, sample(1), nil))(t, "", "made a record of a file")
 
 	// What a Create that was killed leaves is no record, and in nobody's way.
 	torn := t.TempDir()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"hostlab/internal/testkit"
@@ -49,9 +48,7 @@ func TestScript(t *testing.T) {
 func TestScriptIsChecked(t *testing.T) {
 	for _, word := range []string{"quick", "NaN", "inf", ""} {
 		v := testkit.Must(workload.Check(Null{}.Describe(), map[string]any{"script": []string{"1", word}}))(t)
-		if _, err := (Null{}).Open(context.Background(), workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "entry 2") {
-			t.Errorf("%q gave %v", word, err)
-		}
+		testkit.Refused((Null{}).Open(context.Background(), workload.Config{Params: v}))(t, "entry 2", word)
 	}
 }
 

@@ -139,9 +139,7 @@ func TestVerify(t *testing.T) {
 		e := s.engine.(*sqliteEngine)
 		testkit.OK(t, e.execAll(t.Context(), spoil))
 		l := e.made
-		if err := s.verify(t.Context(), l, 300); err == nil || !strings.Contains(err.Error(), "the job is broken") {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Fails(t, s.verify(t.Context(), l, 300), "the job is broken", name)
 	}
 }
 

@@ -105,9 +105,7 @@ func TestPartsOfNumbers(t *testing.T) {
 		"1 234 567 8": {`^\d+\s+\d+\s+(\d+)`, 567}, "5 234 ms": {`\d (\d+) ms`, 234}, "7 123": {`(\d+) \d`, 7},
 	} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit}))(t)
-		if v, err := p.one([]byte(text)); err != nil || v != c.want {
-			t.Errorf("%s of %q: %v, %v, want %g", c.expr, text, v, err, c.want)
-		}
+		testkit.Is(t, c.want, testkit.Must(p.one([]byte(text)))(t), c.expr, text)
 	}
 }
 

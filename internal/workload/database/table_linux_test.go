@@ -71,9 +71,7 @@ func TestServer(t *testing.T) {
 	if again, fresh, err := s.Conn(t.Context()); again != c || fresh || err != nil {
 		t.Errorf("another connection, fresh %v, %v", fresh, err)
 	}
-	if _, err := c.Exec(t.Context(), "SELECT pg_terminate_backend(pg_backend_pid())"); err == nil {
-		t.Error("the connection lives")
-	}
+	testkit.Refused(c.Exec(t.Context(), "SELECT pg_terminate_backend(pg_backend_pid())"))(t, "", "the connection lives")
 	if again, fresh, err := s.Conn(t.Context()); again == c || !fresh || err != nil {
 		t.Errorf("the lost connection, fresh %v, %v", fresh, err)
 	}

@@ -147,9 +147,7 @@ func TestRecord(t *testing.T) {
 	other := filepath.Join(dir, "precious.txt")
 	testkit.OK(t, os.WriteFile(other, []byte("precious"), 0o600))
 	v.(*Params).Record = "precious.txt"
-	if _, err := s.Run(t.Context(), workload.Request{Params: v}); err == nil || !strings.Contains(err.Error(), "is there and is no record of bursts") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(s.Run(t.Context(), workload.Request{Params: v}))(t, "is there and is no record of bursts")
 }
 
 // first is a CPU that can be used, as text.

@@ -199,8 +199,6 @@ func TestValidate(t *testing.T) {
 	} {
 		r := request(t, c.given)
 		err := Workload{}.Validate(workload.Config{Params: r.Params})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v gave %v, want %q in it", c.given, err, c.want)
-		}
+		testkit.Fails(t, err, c.want, c.given, "gave", "in it")
 	}
 }

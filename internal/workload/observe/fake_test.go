@@ -125,9 +125,7 @@ func TestBackwards(t *testing.T) {
 				}
 				return nil
 			}}, nil)
-			if err == nil || !strings.Contains(err.Error(), "the counters of fake started again after ") {
-				t.Error(err)
-			}
+			testkit.Fails(t, err, "the counters of fake started again after ")
 		})
 	}
 }

@@ -127,9 +127,7 @@ func TestChecked(t *testing.T) {
 		"CPU 3":        {Threads: []Thread{{3, ""}}},
 		"64 bytes":     {Threads: one, ScanSize: 64},
 	} {
-		if _, err := c.checked(); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("want an error with %q: %v", text, err)
-		}
+		testkit.Refused(c.checked())(t, text, "want an error with")
 	}
 	if c, err := (Cell{Threads: one}).checked(); err != nil || c.ScanSize != 1<<20 {
 		t.Errorf("%+v, %v", c, err)

@@ -169,10 +169,7 @@ func TestProcessorGroups(t *testing.T) {
 		t.Errorf("distances %v", p.Near)
 	}
 	_, err = Make(asked("1:0x10", "1"), f)
-	if err == nil || !strings.Contains(err.Error(),
-		"-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
-		t.Error(err)
-	}
+	testkit.Fails(t, err, "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67")
 }
 
 // fast is how long the plan of 512 threads may take.

@@ -192,9 +192,7 @@ func TestStarved(t *testing.T) {
 		c.change(&m.stretches[0].counts[0])
 		got, err := m.sample()
 		if c.fails != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("%s: %v", name, err)
-			}
+			testkit.Fails(t, err, c.fails, name)
 			continue
 		}
 		want := map[string]float64{"lock_rate": 0.5, "spins_per_lock": 20, "total_rate": 999}
@@ -250,9 +248,7 @@ func TestRotation(t *testing.T) {
 		cells, err := on4(c.allowed...).cells(params(t, map[string]any{"scanner": "rotation", "cpus": c.cpus,
 			"scan_size": "1MiB"}).(*Params))
 		if c.fails != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("%s: %v, want %q", c.cpus, err, c.fails)
-			}
+			testkit.Fails(t, err, c.fails, c.cpus)
 			continue
 		}
 		var scanners []int
@@ -271,11 +267,8 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: scanners %v, want %v, %v", c.cpus, scanners, c.want, err)
 		}
 	}
-	if err := (Workload{}).Validate(workload.Config{Params: params(t,
-		map[string]any{"cpus": "one-per-cor"})}); err == nil ||
-		!strings.Contains(err.Error(), "did you mean one-per-core?") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, (Workload{}).Validate(workload.Config{Params: params(t,
+		map[string]any{"cpus": "one-per-cor"})}), "did you mean one-per-core?")
 }
 
 func TestOffers(t *testing.T) {
@@ -353,10 +346,7 @@ func TestCPUsThatGo(t *testing.T) {
 	s.m = cpus.New(smt4(), []int{0, 1, 3}, nil) // which has a pair, without CPU 0
 	here := s.site(p.(*Params))
 	testkit.Is(t, 0, here.victim, "victim")
-	if _, err := here.cells(p.(*Params)); err == nil || !strings.Contains(err.Error(),
-		"sibling: none of the CPUs that may be used shares a core with CPU 0") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(here.cells(p.(*Params)))(t, "sibling: none of the CPUs that may be used shares a core with CPU 0")
 	s.m = cpus.New(smt4(), []int{1, 3}, nil)
 	testkit.Is(t, 1, s.site(p.(*Params)).victim, "victim", "after its CPU went")
 	// What the study knew is no more so: the session looks for itself, and again when

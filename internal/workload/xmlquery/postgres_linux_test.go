@@ -83,9 +83,7 @@ func TestDatabase(t *testing.T) {
 	}
 	testkit.Is(t, 3, len(rows), "rows", rows, "expected three numbers")
 	d.want.Due++
-	if _, err := query(512<<10, 2, 1); err == nil || !strings.Contains(err.Error(), "the query is broken") {
-		t.Errorf("another answer: %v", err)
-	}
+	testkit.Refused(query(512<<10, 2, 1))(t, "the query is broken", "another answer")
 	d.postgres.Holds = nil
 	testkit.OK(t, d.Load(t.Context(), 512<<10, 2))
 	server := d.Server().PID()
@@ -119,9 +117,7 @@ func TestCheckPlan(t *testing.T) {
 			t.Errorf("%s: %v, expected %q", c.name, err, c.want)
 		}
 	}
-	if err := checkPlan([]byte("no plan"), 1); err == nil {
-		t.Error("nonsense was taken")
-	}
+	testkit.Fails(t, checkPlan([]byte("no plan"), 1), "", "nonsense was taken")
 }
 
 func TestLeaderDoubt(t *testing.T) {
@@ -137,9 +133,7 @@ func TestLeaderDoubt(t *testing.T) {
 // Refused before anything is started.
 func TestEngineRefuses(t *testing.T) {
 	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"engine": "postgres", "degree": "1026"}))(t)
-	if err := (Workload{}).Validate(workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "1025") {
-		t.Errorf("degree 1026: %v", err)
-	}
+	testkit.Fails(t, (Workload{}).Validate(workload.Config{Params: v}), "1025", "degree 1026")
 	v.(*Params).Degree = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
