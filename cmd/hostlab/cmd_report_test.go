@@ -28,9 +28,7 @@ func record(t testing.TB, dir string, r effects.Report, journal ...store.Entry) 
 		testkit.OK(t, s.Journal(e))
 	}
 	if a := r.Analysis; a.Ended != "" {
-		if err := s.End(result.End{Reason: a.Ended, Blocks: a.Blocks, At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.End(result.End{Reason: a.Ended, Blocks: a.Blocks, At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}))
 	}
 	return dir
 }

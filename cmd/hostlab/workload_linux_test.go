@@ -21,9 +21,7 @@ func TestWorkloadStopped(t *testing.T) {
 	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
 		w, _ := all.Find("command")
 		o := workloadRun{runs: 3, seed: 1}
-		if err := o.parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, o.parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil))
 		rep := testkit.Must(o.run(context.Background(), w))(t)
 		b, err := json.Marshal(rep)
 		if err == nil {

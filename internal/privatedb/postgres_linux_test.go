@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/testkit"
@@ -32,9 +31,7 @@ func TestServer(t *testing.T) {
 		testkit.OK(t, c.QueryRow(t.Context(), "SELECT current_setting($1)", name).Scan(&v))
 		got[name] = v
 	}
-	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got)
 	segments, err := filepath.Glob(filepath.Join(wal, PostgreSQL.prefix+"*", "log", "0000*"))
 	if err != nil || len(segments) == 0 {
 		t.Errorf("no log in its directory: %v", err)

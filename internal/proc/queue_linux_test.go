@@ -16,9 +16,7 @@ func TestShares(t *testing.T) {
 	testkit.Is(t, "", Shares(os.Getpid(), 1<<30).By, "a process that is not there")
 	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
 	testkit.OK(t, cmd.Start())
-	if err := unix.SchedSetAttr(cmd.Process.Pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.SchedSetAttr(cmd.Process.Pid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0))
 	if s := Shares(cmd.Process.Pid, os.Getpid()); s.By != ByThread || !s.Idle {
 		t.Errorf("a child at the lowest priority: %+v", s)
 	}

@@ -128,13 +128,9 @@ func TestHistory(t *testing.T) {
 		text := fmt.Sprintf(`{"schema":%d,"minute":{"unseen":{},"report":{%s}}}`, Schema, bad)
 		testkit.OK(t, w.Append(midnight, []byte(text)))
 	}
-	if err := w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"process","name":"other"},"unseen":{},"report":{"wall":10}}}`, Schema))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"process","name":"other"},"unseen":{},"report":{"wall":10}}}`, Schema))))
 	for range 2 { // the last ones are of x
-		if err := w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10}}}`, Schema))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10}}}`, Schema))))
 	}
 	testkit.OK(t, w.Append(midnight, []byte(`{"schema":99,"minute":{"unseen":{}}}`)))
 	if h, err = ReadHistory(t.Context(), dir, midnight, midnight.Add(20*time.Minute)); err != nil || h.Damaged != 12 || len(h.Minutes) != 67 || h.Other != 1 {

@@ -104,9 +104,7 @@ func TestInequality(t *testing.T) {
 		{[]float64{0, 0}, math.NaN(), math.NaN()},
 	} {
 		q, g := inequality(c.sum)
-		if diff := cmp.Diff([]float64{c.quarter, c.gini}, []float64{q, g}, cmpopts.EquateNaNs(), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Is(t, "", cmp.Diff([]float64{c.quarter, c.gini}, []float64{q, g}, cmpopts.EquateNaNs(), cmpopts.EquateApprox(0, 1e-12)))
 	}
 }
 

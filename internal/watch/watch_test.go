@@ -122,9 +122,7 @@ func TestRecorder(t *testing.T) {
 	session := func(samples int) {
 		t.Helper()
 		r := testkit.Must(watch.OpenRecorder(name, "box", time.Second, s.Info))(t)
-		if _, err := watch.OpenRecorder(name, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "another hostlab records to it") {
-			t.Errorf("two recorders at once: %v", err)
-		}
+		testkit.Refused(watch.OpenRecorder(name, "box", time.Second, s.Info))(t, "another hostlab records to it", "two recorders at once")
 		last := testkit.Must(s.Read(now))(t)
 		for range samples {
 			now = now.Add(time.Second)
@@ -154,14 +152,10 @@ func TestRecorder(t *testing.T) {
 	if err != nil || len(r.Points) != 5 || len(r.Warnings) != 0 {
 		t.Errorf("%v, %+v\n%s", err, r, whole)
 	}
-	if _, err := watch.OpenRecorder(name, "other", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), `is a record of host "box"`) {
-		t.Errorf("another host: %v", err)
-	}
+	testkit.Refused(watch.OpenRecorder(name, "other", time.Second, s.Info))(t, `is a record of host "box"`, "another host")
 	foreign := filepath.Join(t.TempDir(), "notes.txt")
 	testkit.OK(t, os.WriteFile(foreign, []byte("mine\n"), 0o644))
-	if _, err := watch.OpenRecorder(foreign, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "holds something else") {
-		t.Errorf("a foreign file: %v", err)
-	}
+	testkit.Refused(watch.OpenRecorder(foreign, "box", time.Second, s.Info))(t, "holds something else", "a foreign file")
 	testkit.Is(t, "mine\n", string(testkit.Must(os.ReadFile(foreign))(t)), "a foreign file was changed")
 }
 

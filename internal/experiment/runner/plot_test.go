@@ -217,9 +217,7 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			testkit.OK(t, s.levels.begin(context.Background()))
 			l := s.levels.levers[0]
 			want := s.x.Cells[s.x.Blocks[0].Plots[0][0]].Levels[l.Name]
-			if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}))
 			s.store.Close() // as a kill does
 			b.write("configured", "neither\n")
 			if c.rebooted {

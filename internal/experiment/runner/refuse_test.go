@@ -171,9 +171,7 @@ func TestWorkStaysInRecord(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
 	record, other, link := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "link")
 	kept := filepath.Join(other, store.WorkDir, "file")
-	if err := errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600)))
 	b.cfg.Dir = link
 	b.cfg.sys.watch = func() func() conditions { // a run begins
 		if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
 	"hostlab/internal/result"
@@ -58,9 +56,7 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 			got[name] = append(got[name], append([]string{c.Text}, c.More...))
 		}
 	}
-	if diff := cmp.Diff([]string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order)
 	want := [][]string{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
 	testkit.Same(t, want, got["IO:WALSync, log wait"])
 	testkit.Same(t, [][]string{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"])

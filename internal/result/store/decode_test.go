@@ -74,9 +74,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 	run := okRun(0, 0)
 	run.Warnings = []string{hostile}
 	appendAll(t, s, run)
-	if err := errors.Join(s.Journal(Entry{Op: Original, Factor: hostile}), s.End(result.End{Reason: hostile}), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(s.Journal(Entry{Op: Original, Factor: hostile}), s.End(result.End{Reason: hostile}), s.Close()))
 	for _, name := range []string{headFile, runsFile, levelsFile, endFile} {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || bytes.ContainsAny(text, "\u009b\u202e") {
 			t.Errorf("%s: %v, %q", name, err, text)

@@ -79,9 +79,7 @@ func TestRecordOfAnotherUser(t *testing.T) {
 func TestCreateInAnotherUsersDirectory(t *testing.T) {
 	testkit.Root(t)
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, LockFile))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, LockFile))))
 	testkit.Refused(Create(dir, sample(1), nil))(t, "is a symbolic link")
 	testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(victim))(t)), "the victim holds")
 	testkit.OK(t, errors.Join(os.Remove(filepath.Join(dir, LockFile)), os.Chown(dir, stranger, stranger)))

@@ -137,7 +137,5 @@ func TestEngineRefuses(t *testing.T) {
 	v.(*Params).Degree = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := (Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}); err == nil || !strings.Contains(err.Error(), "/proc/nowhere") {
-		t.Errorf("a directory that is not there: %v", err)
-	}
+	testkit.Refused((Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}))(t, "/proc/nowhere", "a directory that is not there")
 }
