@@ -40,7 +40,8 @@ func post(t *testing.T, url, token string, body io.Reader, headers ...string) (i
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	resp := testkit.Must(http.DefaultClient.Do(r))(t)
+	resp, err := http.DefaultClient.Do(r)
+	testkit.OK(t, err)
 	defer resp.Body.Close()
 	text := testkit.Must(io.ReadAll(resp.Body))(t)
 	if strings.Count(string(text), "\n") != 1 || strings.ContainsAny(string(text), "\x1b\u202e") {
@@ -141,7 +142,8 @@ func TestPrivate(t *testing.T) {
 		}
 		r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil))(t)
 		r.SetBasicAuth("anybody", sent[1])
-		resp := testkit.Must(http.DefaultClient.Do(r))(t)
+		resp, err := http.DefaultClient.Do(r)
+		testkit.OK(t, err)
 		resp.Body.Close()
 		testkit.Is(t, http.StatusOK, resp.StatusCode, path, "with a password")
 	}
