@@ -51,16 +51,16 @@ func (l *looker) Count(ctx context.Context) (Counters, error) {
 	return l.fake.Count(ctx)
 }
 
-// Looks that ask nothing are 1,500 a minute, and come more seldom where they take too much; a server that shows nothing any more is asked.
+// Looks that ask nothing are 3,000 a minute, and come more seldom where they take too much; a server that shows nothing any more is asked.
 func TestLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		each, sees   time.Duration
 		least, most  int // looks in a minute
 		asked, askes int // questions, at least and at most
 	}{
-		"cheap looks":     {50 * time.Microsecond, 0, 1400, 1650, 25, 35},
+		"cheap looks":     {50 * time.Microsecond, 0, 2800, 3200, 25, 35},
 		"costly looks":    {time.Millisecond, 0, 170, 260, 25, 35},
-		"the memory goes": {50 * time.Microsecond, 30 * time.Second, 700, 850, 100, 10000},
+		"the memory goes": {50 * time.Microsecond, 30 * time.Second, 1400, 1600, 100, 10000},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &looker{fake: &fake{sample: busySession, count: steady}, each: c.each}

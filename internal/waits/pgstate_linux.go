@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,11 +57,11 @@ func (w *Words) FindTransactions(pids []int, major int) error {
 
 // Group are processes that are looked at together.
 type Group struct {
-	pids          []int
-	pieces        []unix.RemoteIovec
-	places        []int // of their words in what is read
-	bytes         []byte
-	before, after []Seen
+	pids   []int
+	pieces []unix.RemoteIovec
+	places []int32 // of their words in what is read
+	bytes  []byte
+	seen   []Seen
 }
 
 // Group makes one of those that are known.
@@ -83,7 +84,7 @@ func (w *Words) Group(pids []int) *Group {
 			g.pieces = append(g.pieces, unix.RemoteIovec{Base: uintptr(from), Len: int(to - from)}) //nolint:gosec // as above
 			size += int(to - from)                                                                  //nolint:gosec // as above
 		}
-		g.places = append(g.places, size-4)
+		g.places = append(g.places, int32(size-4)) //nolint:gosec // it is small
 	}
 	g.bytes = make([]byte, size)
 	return g
@@ -92,28 +93,68 @@ func (w *Words) Group(pids []int) *Group {
 // near is how far apart pieces are at most that are read as one: two records of PostgreSQL 18 (PGPROC has 900 bytes).
 const near = 1800
 
-// Look is what all of a group do, until the next look; nothing where their memory has gone, as when the server has restarted. ask says of
-// whom that waits it has to find out whether it is ready to run; nil: of nobody.
-func (w *Words) Look(g *Group, ask func(pid int) bool) []Seen {
-	g.before = w.glance(g, g.before[:0])
-	ready := false
-	for i := range g.before {
-		x := &g.before[i]
-		x.Runs = x.Word == 0
-		if !x.Runs && ask != nil && ask(x.PID) && w.runs(x.PID) {
-			x.Runs, ready = true, true
+// Look is what all of a group do, until the next look, as far as words tell; nothing where their memory has gone, as when the server has
+// restarted.
+func (w *Words) Look(g *Group) []Seen {
+	g.seen = w.glance(g, g.seen[:0])
+	for i := range g.seen {
+		g.seen[i].Runs = g.seen[i].Word == 0
+	}
+	return g.seen
+}
+
+// Moment is a look of many.
+type Moment struct {
+	Seconds float64 // that it stands for
+	Seen    []Seen
+}
+
+// Looks looks at a group again and again until a time. ask says of whom that waits it has to find out whether it is ready to run.
+// It forgets when the last look was where that is another recording's (anew).
+func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean time.Duration, anew bool) (out []Moment, err error) {
+	if len(g.pids) > mostProcesses || len(g.bytes) > mostBytes || len(g.pieces) > mostProcesses {
+		return nil, fmt.Errorf("it has more than %d processes", mostProcesses)
+	}
+	if w.looker == nil {
+		if w.looker, err = startLooker(); err != nil {
+			return nil, err
 		}
 	}
-	if !ready {
-		return g.before
+	b := w.looker.b
+	if anew {
+		b.due = 0
 	}
-	// All words are taken again after that, as what began to run or to wait meanwhile would else be taken for running both times.
-	g.after = w.glance(g, g.after[:0])
-	for i := range g.after {
-		x := &g.after[i]
-		x.Runs = x.Word == 0 || g.before[i].Runs && x.Word == g.before[i].Word
+	w.looker.show(w, g, ask)
+	if err := w.looker.look(until, mean); err != nil || w.odd {
+		return nil, err
 	}
-	return g.after
+	from := int32(0)
+	for i := range b.moments {
+		m := Moment{Seconds: float64(b.planned[i]) / 1e9, Seen: make([]Seen, 0, b.end[i]-from)}
+		for j, x := range b.seen[from:b.end[i]] {
+			if w.further != 0 && !written(x.word) {
+				w.forget()
+				return nil, nil
+			}
+			m.Seen = append(m.Seen, Seen{g.pids[j], x.word, x.xact, x.runs})
+		}
+		out, from = append(out, m), b.end[i]
+	}
+	return out, nil
+}
+
+// CPU is what looks have taken in the child.
+func (w *Words) CPU() time.Duration {
+	if w.looker == nil {
+		return 0
+	}
+	return w.looker.used()
+}
+
+// forget is for a build with other records than this version's: no word of it is read any more.
+func (w *Words) forget() {
+	w.odd = true // a symbol leads to words alone, and extensions may have classes of their own
+	clear(w.at)
 }
 
 // Read reads the words of all known processes, and none where their memory has gone.
@@ -148,11 +189,10 @@ func (w *Words) glance(g *Group, into []Seen) []Seen {
 		from = to
 	}
 	for i, pid := range g.pids {
-		at := g.places[i]
+		at := int(g.places[i])
 		word := binary.NativeEndian.Uint32(g.bytes[at:])
-		if w.further != 0 && !written(word) { // a symbol leads to words alone, and extensions may have classes of their own
-			w.odd = true
-			clear(w.at)
+		if w.further != 0 && !written(word) {
+			w.forget()
 			return into[:0]
 		}
 		into = append(into, Seen{PID: pid, Word: word,
@@ -175,35 +215,10 @@ func (w *Words) Title(pid int) (title string, cut bool) {
 // longestTitle is more than PostgreSQL writes of two names (63 bytes each), a host and a command.
 const longestTitle = 1024
 
-// Close lets go of what is held open.
+// Close ends the child.
 func (w *Words) Close() {
-	for pid := range w.calls {
-		w.release(pid)
+	if w.looker != nil {
+		w.looker.close()
+		w.looker = nil
 	}
-}
-
-func (w *Words) release(pid int) {
-	_ = unix.Close(w.calls[pid])
-	delete(w.calls, pid)
-}
-
-// mostHeld is how many descriptors are held open at most.
-const mostHeld = 256
-
-// runs reports whether a process is on a CPU or ready for one.
-func (w *Words) runs(pid int) bool {
-	fd, held := w.calls[pid]
-	if !held {
-		var err error
-		if fd, err = unix.Open(fmt.Sprintf("/proc/%d/syscall", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-			return false
-		}
-		if w.calls[pid] = fd; len(w.calls) > mostHeld {
-			defer w.release(pid)
-		}
-	}
-	const running = "running" // proc_pid_syscall in fs/proc/base.c
-	var b [len(running)]byte
-	n, err := unix.Pread(fd, b[:], 0)
-	return err == nil && string(b[:n]) == running
 }

@@ -63,7 +63,7 @@ func TestWordsThatAreNone(t *testing.T) {
 		1: false, 0x02000001: false, 0x0c000000: false, 0x06010000: false, 0xffffffff: false, 0x00007f12: false} {
 		memory := []uint32{0x06000000, 0, word}
 		at := func(i int) uint64 { return uint64(uintptr(unsafe.Pointer(&memory[i]))) }
-		w := &Words{postmaster: os.Getpid(), pointer: at(0), further: 684, at: map[int]uint64{1: at(0), 2: at(1), 3: at(2)}, calls: map[int]int{}}
+		w := &Words{postmaster: os.Getpid(), pointer: at(0), further: 684, at: map[int]uint64{1: at(0), 2: at(1), 3: at(2)}}
 		w.Follow([]int{1, 2, 3})
 		words := map[int]uint32{}
 		w.Read(words)
@@ -71,7 +71,7 @@ func TestWordsThatAreNone(t *testing.T) {
 		if is {
 			want = 3
 		}
-		if len(words) != want || len(w.At()) != want || len(w.Look(w.Group([]int{1, 2, 3}), nil)) != want {
+		if len(words) != want || len(w.At()) != want || len(w.Look(w.Group([]int{1, 2, 3}))) != want {
 			t.Errorf("%#x: %v at %v", word, words, w.At())
 		}
 		exact := &Words{postmaster: os.Getpid(), at: map[int]uint64{3: at(2)}}

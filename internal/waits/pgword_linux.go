@@ -26,7 +26,7 @@ type Words struct {
 	title, room uint64         // where each has its title, and how many bytes it may be, its end included
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
-	calls       map[int]int    // descriptors of what tells a process' system call, held open
+	looker      *looker        // nil: not yet begun
 	odd         bool           // where a word should be was none: this build has other records, and no word is read any more
 }
 
@@ -51,7 +51,7 @@ func OpenWords(postmaster int) (*Words, error) {
 		}
 		at.value += base - at.first
 	}
-	w := &Words{postmaster: postmaster, pointer: at.value, further: at.further, at: map[int]uint64{}, calls: map[int]int{}}
+	w := &Words{postmaster: postmaster, pointer: at.value, further: at.further, at: map[int]uint64{}}
 	// Of 13 the first process has no record, and so no word.
 	if _, err := w.word(postmaster); err != nil && (w.further == 0 || !errors.Is(err, errNoWord)) {
 		return nil, err
@@ -216,11 +216,6 @@ func (w *Words) Follow(pids []int) {
 	}
 	w.at = at
 	w.Read(map[int]uint32{})
-	for pid := range w.calls {
-		if _, here := w.at[pid]; !here {
-			w.release(pid)
-		}
-	}
 }
 
 // At are where the words of known processes are, by process.

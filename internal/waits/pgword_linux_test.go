@@ -51,16 +51,22 @@ func TestLooks(t *testing.T) {
 	w.Follow(pids)
 	testkit.OK(t, w.FindTransactions(pids, s.Programs.Major))
 	g, right := w.Group(pids), map[int]int{}
-	for end := testkit.End(t); len(right) < len(want) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		for _, x := range w.Look(g, func(int) bool { return true }) {
-			got := x
-			if got.Word>>24 == sleep { // its event has another number in each version
-				got.Word = sleep
-			}
-			if got == want[x.PID] {
-				right[x.PID]++
+	all := func(int) bool { return true }
+	for end := testkit.End(t); len(right) < len(want) && time.Now().Before(end); {
+		for _, m := range testkit.Must(w.Looks(g, all, time.Now().Add(50*time.Millisecond), time.Millisecond, false))(t) {
+			for _, x := range m.Seen {
+				got := x
+				if got.Word>>24 == sleep { // its event has another number in each version
+					got.Word = sleep
+				}
+				if got == want[x.PID] && m.Seconds > 0 {
+					right[x.PID]++
+				}
 			}
 		}
+	}
+	if w.CPU() <= 0 {
+		t.Error("looks took no CPU time")
 	}
 	words := map[int]uint32{}
 	w.Read(words)
@@ -75,8 +81,13 @@ func TestLooks(t *testing.T) {
 	}
 	testkit.Fails(t, w.FindTransactions(nil, 15), "", "it finds transactions of nobody")
 	testkit.OK(t, s.Close())
-	if seen := w.Look(g, func(int) bool { return true }); len(seen) > 0 {
+	seen := testkit.Must(w.Looks(g, all, time.Now().Add(10*time.Millisecond), time.Millisecond, true))(t)
+	if len(seen) > 0 || len(w.Look(g)) > 0 {
 		t.Errorf("of a server that has ended: %v", seen)
+	}
+	testkit.OK(t, syscall.Kill(w.looker.pid, syscall.SIGKILL))
+	if _, err := w.Looks(g, all, time.Now(), time.Millisecond, true); err == nil {
+		t.Error("a child that was killed looks")
 	}
 }
 

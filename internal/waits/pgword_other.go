@@ -2,7 +2,10 @@
 
 package waits
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Words reads nothing here.
 type Words struct{}
@@ -35,7 +38,21 @@ type Group struct{}
 func (*Words) Group([]int) *Group { return nil }
 
 // Look sees none.
-func (*Words) Look(*Group, func(int) bool) []Seen { return nil }
+func (*Words) Look(*Group) []Seen { return nil }
+
+// Moment would be a look of many.
+type Moment struct {
+	Seconds float64
+	Seen    []Seen
+}
+
+// Looks sees none.
+func (*Words) Looks(*Group, func(int) bool, time.Time, time.Duration, bool) ([]Moment, error) {
+	return nil, errNoMemory
+}
+
+// CPU is none.
+func (*Words) CPU() time.Duration { return 0 }
 
 // Title reads none.
 func (*Words) Title(int) (title string, cut bool) { return "", false }

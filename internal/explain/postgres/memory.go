@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strconv"
@@ -30,19 +29,11 @@ type memory struct {
 	listed   time.Time
 	churned  time.Time // when one of them was new
 	shown    map[uint32]wait
-	due      time.Time     // of the next look
-	cpu      time.Duration // that looks took
+	anew     bool          // the next look is the first
+	listing  time.Duration // CPU time that lists took
 
-	// Of looks since processes were listed last:
-	seen  []waits.Seen
-	looks []look
-	shots []explain.Snapshot
-}
-
-// look is one, and where in seen it ends.
-type look struct {
-	seconds float64 // that it stands for
-	end     int
+	moments []waits.Moment // since processes were listed last
+	shots   []explain.Snapshot
 }
 
 // words is what it needs of waits.Words.
@@ -51,7 +42,9 @@ type words interface {
 	Follow(pids []int)
 	FindTransactions(pids []int, major int) error
 	Group(pids []int) *waits.Group
-	Look(g *waits.Group, ask func(pid int) bool) []waits.Seen
+	Look(g *waits.Group) []waits.Seen
+	Looks(g *waits.Group, ask func(pid int) bool, until time.Time, mean time.Duration, anew bool) ([]waits.Moment, error)
+	CPU() time.Duration
 	Title(pid int) (title string, cut bool)
 	Close()
 }
@@ -132,7 +125,7 @@ func (m *memory) try(major int) error {
 func (m *memory) agree(ask func() ([]explain.Row, error)) error {
 	all := func() map[int]waits.Seen {
 		out := map[int]waits.Seen{}
-		for _, x := range m.words.Look(m.all, nil) {
+		for _, x := range m.words.Look(m.all) {
 			out[x.PID] = x
 		}
 		return out
@@ -163,48 +156,47 @@ func (m *memory) agree(ask func() ([]explain.Row, error)) error {
 	return nil
 }
 
-// watch looks again and again until a time, at random times around their mean. It is kept where a look is late, as no CPU was free, and
-// each stands for the time that was planned: late ones would give such times more weight than they have.
+// watch looks again and again until a time.
 func (m *memory) watch(ctx context.Context, until time.Time, mean time.Duration) ([]explain.Snapshot, error) {
-	runtime.LockOSThread() // whose CPU time is counted
-	defer runtime.UnlockOSThread()
-	used, _ := thread.CPUTime()
-	defer func() {
-		now, _ := thread.CPUTime()
-		m.cpu += now - used
-	}()
 	m.shots = nil
-	if m.due.IsZero() {
-		m.due = time.Now()
-	}
 	for now := time.Now(); ctx.Err() == nil && now.Before(until); now = time.Now() {
-		planned := time.Duration(float64(mean) * (0.5 + rand.Float64()))
-		if m.due = m.due.Add(planned); now.Sub(m.due) > mean { // it was stopped
-			planned += now.Sub(m.due)
-			m.due = now
+		pause := m.relist()
+		if now.Sub(m.churned) < churns {
+			pause = mean
 		}
-		// A timer of Go's takes half as much CPU time again, as it wakes two threads.
-		thread.Sleep(max(0, m.due.Sub(now)))
-		if err := m.look(planned); err != nil {
+		if now.Sub(m.listed) >= pause {
+			m.flush()
+			if err := m.counted(func() error { return m.list(now) }); err != nil {
+				return nil, err
+			}
+		}
+		next := m.listed.Add(pause)
+		if until.Before(next) {
+			next = until
+		}
+		moments, err := m.words.Looks(m.active, m.asks, next, mean, m.anew)
+		if err != nil {
 			return nil, err
 		}
+		m.moments, m.anew = append(m.moments, moments...), false
 	}
 	m.flush()
 	return m.shots, nil
 }
 
-// look looks once, at all processes where that is due. It does as little as can be: what there is to say of it is said later.
-func (m *memory) look(planned time.Duration) error {
-	if now := time.Now(); now.Sub(m.listed) >= m.relist() || now.Sub(m.churned) < churns {
-		m.flush()
-		if err := m.list(now); err != nil {
-			return err
-		}
-	}
-	m.seen = append(m.seen, m.words.Look(m.active, m.asks)...)
-	m.looks = append(m.looks, look{planned.Seconds(), len(m.seen)})
-	return nil
+// counted counts the CPU time of what it does.
+func (m *memory) counted(do func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, _ := thread.CPUTime()
+	err := do()
+	after, _ := thread.CPUTime()
+	m.listing += after - before
+	return err
 }
+
+// cpu is what looks and lists took.
+func (m *memory) cpu() time.Duration { return m.listing + m.words.CPU() }
 
 // asks reports whether a process that waits may be ready to run and matter.
 func (m *memory) asks(pid int) bool {
@@ -222,7 +214,7 @@ func (m *memory) list(now time.Time) error {
 	if m.all == nil || m.begins || !slices.Equal(pids, m.pids) {
 		m.know(pids)
 	}
-	seen := m.words.Look(m.all, nil)
+	seen := m.words.Look(m.all)
 	if len(seen) == 0 {
 		return errors.New("its memory is not where it was")
 	}
@@ -278,7 +270,7 @@ func (b *backend) idle() bool { return b.last.Word == clientRead && !b.last.Xact
 func (m *memory) churning() bool { return time.Since(m.churned) < churns }
 
 // begin forgets when the last look was.
-func (m *memory) begin() { m.due = time.Time{} }
+func (m *memory) begin() { m.anew = true }
 
 // flush makes snapshots of looks.
 func (m *memory) flush() {
@@ -288,20 +280,19 @@ func (m *memory) flush() {
 			still.Times++
 		}
 	}
-	from := 0
-	for _, l := range m.looks {
-		shot := explain.Snapshot{Seconds: l.seconds, Sessions: make([]explain.Session, 0, l.end-from+1)}
+	for _, l := range m.moments {
+		shot := explain.Snapshot{Seconds: l.Seconds, Sessions: make([]explain.Session, 0, len(l.Seen)+1)}
 		if still.Times > 0 {
 			shot.Sessions = append(shot.Sessions, still)
 		}
-		for _, x := range m.seen[from:l.end] {
+		for _, x := range l.Seen {
 			if s, shows := m.session(x); shows {
 				shot.Sessions = append(shot.Sessions, s)
 			}
 		}
-		m.shots, from = append(m.shots, shot), l.end
+		m.shots = append(m.shots, shot)
 	}
-	m.seen, m.looks = m.seen[:0], m.looks[:0]
+	m.moments = m.moments[:0]
 }
 
 // session is what a process does. Of the server's own, only what the log makes wait shows, as in the view.

@@ -48,7 +48,16 @@ func (f *fake) Group(pids []int) *waits.Group {
 	return g
 }
 
-func (f *fake) Look(g *waits.Group, ask func(int) bool) (out []waits.Seen) {
+func (f *fake) CPU() time.Duration { return 0 }
+
+func (f *fake) Looks(g *waits.Group, ask func(int) bool, _ time.Time, mean time.Duration, _ bool) ([]waits.Moment, error) {
+	time.Sleep(mean)
+	return []waits.Moment{{Seconds: mean.Seconds(), Seen: f.look(g, ask)}}, nil
+}
+
+func (f *fake) Look(g *waits.Group) []waits.Seen { return f.look(g, nil) }
+
+func (f *fake) look(g *waits.Group, ask func(int) bool) (out []waits.Seen) {
 	if f.gone {
 		return nil
 	}
@@ -140,10 +149,8 @@ func TestManyIdleSessions(t *testing.T) {
 		}
 		testkit.OK(t, m.list(time.Now()))
 		f.looks = 0
-		for range 40 { // within one time between lists
-			testkit.OK(t, m.look(20*time.Millisecond))
-		}
-		if m.flush(); f.looks > 40*4 || f.asked != 40 {
+		_ = testkit.Must(m.watch(t.Context(), time.Now().Add(800*time.Millisecond), 20*time.Millisecond))(t) // within one time between lists
+		if f.looks > 40*4 || f.asked != 40 {
 			t.Errorf("40 looks looked at %d processes, asked of %d", f.looks, f.asked)
 		}
 		for _, s := range m.shots {
@@ -168,11 +175,9 @@ func TestManyIdleSessions(t *testing.T) {
 // watchedLook is what one more look sees.
 func watchedLook(t *testing.T, m *memory) (map[string]float64, error) {
 	t.Helper()
-	m.shots = nil
-	err := m.look(20 * time.Millisecond)
-	m.flush()
+	shots, err := m.watch(t.Context(), time.Now().Add(time.Millisecond), 20*time.Millisecond)
 	out := map[string]float64{}
-	for _, s := range m.shots {
+	for _, s := range shots {
 		for _, x := range s.Sessions {
 			out[fmt.Sprintf("%s %s", x.Part, x.Event)] += s.Seconds
 		}

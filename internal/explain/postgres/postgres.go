@@ -142,7 +142,7 @@ func (s *Source) remember(ctx context.Context) {
 	}
 	if err != nil {
 		s.memory = nil
-		s.Miss("waits from the server's memory, 25 times a second: %v; it is asked for each sample", err)
+		s.Miss("waits from the server's memory, 50 times a second: %v; it is asked for each sample", err)
 	}
 }
 
@@ -385,5 +385,5 @@ func (s *Source) Looks() (questions int, cpu float64, ok bool) {
 	if s.memory == nil {
 		return s.questions, 0, false
 	}
-	return s.questions, s.memory.cpu.Seconds(), true
+	return s.questions, s.memory.cpu().Seconds(), true
 }

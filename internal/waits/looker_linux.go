@@ -1,0 +1,145 @@
+package waits
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A looker is a child that looks at a server's memory many times a second. It is a fork of hostlab without an exec, so that it has one
+// thread and none of Go's: a wake-up costs 40 us of a virtual CPU, and Go's monitor takes several for each of ours (sysmon in
+// runtime/proc.go, Go 1.26). It runs functions alone that neither grow the stack nor allocate, as what exec follows does in package syscall.
+type looker struct {
+	b   *board
+	pid int
+	cpu time.Duration // that it took until it was last asked to look
+}
+
+// What a board holds at most. A server of more processes, or looks that nobody fetches, are looked at more seldom.
+const (
+	mostProcesses = 4096
+	mostMoments   = 1024
+	mostSeen      = 1 << 18
+	mostBytes     = mostProcesses * 2048
+)
+
+// board is memory that both have. The child writes while turn is its own, the parent while it is not.
+type board struct {
+	turn uint32 // theirs or ours: a futex
+
+	// What to look at, and when. Times are those of CLOCK_MONOTONIC, ns.
+	server        int32
+	fresh         uint32 // calls are of another group
+	until, mean   int64
+	due           int64 // of the next look; 0: at once
+	random        uint64
+	pieces, bytes int32
+	processes     int32
+	piece         [mostProcesses]unix.RemoteIovec
+	place         [mostProcesses]int32 // of a process' word in bytes
+	xact          int32                // from there back to the number of its transaction
+	call          [mostProcesses]int32 // whose system call to ask for when it waits; 0: nobody's
+	held          [mostProcesses]int32 // its descriptor
+
+	// What was seen.
+	moments int32
+	planned [mostMoments]int64 // ns that a look stands for
+	end     [mostMoments]int32 // of a look in seen
+	seen    [mostSeen]sight
+	before  [mostProcesses]uint32
+	ready   [mostProcesses]bool
+	memory  [mostBytes]byte
+	path    [32]byte
+	answer  [8]byte
+}
+
+const (
+	ours   uint32 = iota // it waits for what to do
+	theirs               // it looks
+)
+
+// sight is what was seen of a process.
+type sight struct {
+	word       uint32
+	xact, runs bool
+}
+
+// startLooker forks.
+func startLooker() (*looker, error) {
+	size := int(unsafe.Sizeof(board{}))
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("memory for looks: %w", err)
+	}
+	l := &looker{b: (*board)(unsafe.Pointer(unsafe.SliceData(mem)))} //nolint:gosec // it has that size
+	l.b.random = uint64(time.Now().UnixNano()) | 1                   //nolint:gosec // any will do
+	runtime.LockOSThread()                                           // whose signals are blocked meanwhile: a handler would run Go
+	defer runtime.UnlockOSThread()
+	if l.pid, err = fork(l.b, os.Getpid()); err != nil {
+		_ = unix.Munmap(mem)
+		return nil, fmt.Errorf("a process for looks: %w", err)
+	}
+	return l, nil
+}
+
+// close ends the child.
+func (l *looker) close() {
+	if l.pid != 0 {
+		_ = unix.Kill(l.pid, unix.SIGKILL)
+		_, _ = unix.Wait4(l.pid, nil, 0, nil)
+	}
+	_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(l.b)), unsafe.Sizeof(*l.b)))
+}
+
+// used is the CPU time of the child.
+func (l *looker) used() time.Duration {
+	var at unix.Timespec
+	if l.pid == 0 || unix.ClockGettime(int32(^l.pid<<3|2), &at) != nil { // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
+		return l.cpu
+	}
+	l.cpu = time.Duration(at.Nano())
+	return l.cpu
+}
+
+// errLooker is of a child that was killed, or that does not answer.
+var errLooker = errors.New("the process that looks at its memory has ended")
+
+// look has the child look until a time, and waits for it.
+func (l *looker) look(until time.Time, mean time.Duration) error {
+	b := l.b
+	b.until, b.mean, b.moments = now()+int64(time.Until(until)), int64(mean), 0
+	atomic.StoreUint32(&b.turn, theirs)
+	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
+	time.Sleep(time.Until(until))
+	for range 1000 { // it may have had no CPU
+		if atomic.LoadUint32(&b.turn) == ours {
+			return nil
+		}
+		if l.pid == 0 {
+			return errLooker
+		}
+		if got, err := unix.Wait4(l.pid, nil, unix.WNOHANG, nil); got == l.pid || err != nil { // its number may be another's now
+			l.pid = 0
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return errLooker
+}
+
+// show puts what to look at on the board. ask says of whom that waits to find out whether it is ready to run.
+func (l *looker) show(w *Words, g *Group, ask func(pid int) bool) {
+	b := l.b
+	b.fresh, b.server, b.xact = 1, int32(w.postmaster), int32(w.xact) //nolint:gosec // they are small, as all below
+	b.pieces, b.processes = int32(copy(b.piece[:], g.pieces)), int32(copy(b.place[:], g.places))
+	for i, pid := range g.pids[:b.processes] {
+		if b.call[i] = 0; ask(pid) {
+			b.call[i] = int32(pid)
+		}
+	}
+}
