@@ -58,7 +58,7 @@ one() {
   live) # needs root
     needs pgbench postgresql && needs mariadbd mariadb-server
     go run ./bench/live -n "${LIVE_RUNS:-40}" -file "${LIVE_FILE:-$dir/live.jsonl}" ;;
-  loads) go test -tags=system,bench -count=1 -vet=off -run 'Loads$' -v ./internal/explain/connect ;; # needs root
+  loads) go test -tags=system,bench -count=1 -vet=off -run 'Loads$' -v ./bench/loads ;; # needs root
   causes) # needs root
     needs pgbench postgresql && needs mariadbd mariadb-server && needs pgbouncer pgbouncer && needs redis-server redis-server
     needs nginx nginx-light && needs javac default-jdk-headless

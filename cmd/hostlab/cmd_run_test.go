@@ -42,8 +42,6 @@ func TestLeftover(t *testing.T) {
 		}
 		s.Close()
 		o := runOptions{dir: filepath.Clean("DIR")}
-		if got := o.leftover(st); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		testkit.Is(t, c.want, o.leftover(st), name)
 	}
 }

@@ -32,12 +32,8 @@ func TestVersionsOfDocuments(t *testing.T) {
 		for _, d := range form.Definitions {
 			says = max(says, d.Properties.Schema.Const)
 		}
-		if says != s.version {
-			t.Errorf("%s: version says %d, and the schema %d", s.command, s.version, says)
-		}
+		testkit.Is(t, s.version, says, s.command, "version says", "and the schema")
 		seen++
 	}
-	if seen != 4 {
-		t.Errorf("compared %d", seen)
-	}
+	testkit.Is(t, 4, seen, "compared")
 }

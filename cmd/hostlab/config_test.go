@@ -123,9 +123,7 @@ func TestEnvironmentIsDescribed(t *testing.T) {
 func TestPagesAreInstalled(t *testing.T) {
 	packages := testkit.Must(os.ReadFile("../../deploy/package/nfpm.yaml"))(t)
 	for _, want := range []string{"docs/*.md, dst: " + manualDir, "docs/schema/*.json, dst: " + manualDir + "schema/"} {
-		if !strings.Contains(string(packages), want) {
-			t.Errorf("the packages do not install %s", want)
-		}
+		testkit.Has(t, string(packages), want)
 	}
 	seen := 0
 	var walk func(c *cobra.Command)

@@ -77,9 +77,7 @@ func TestDescriptorsAreRead(t *testing.T) {
 	w.Close()
 	f := testkit.Must(openNamed(fmt.Sprintf("/dev/fd/%d", fd)))(t)
 	defer f.Close()
-	if text, err := io.ReadAll(f); string(text) != "text" || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
+	testkit.Is(t, "text", string(testkit.Must(io.ReadAll(f))(t)))
 	if n, is := descriptor("/dev/stdin"); !is || n != 0 {
 		t.Error("/dev/stdin is not our standard input")
 	}

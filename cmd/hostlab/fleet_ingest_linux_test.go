@@ -29,10 +29,7 @@ func made(t *testing.T) (spool string, documents int) {
 func TestTwoIngests(t *testing.T) {
 	testkit.Root(t)
 	spool, documents := made(t)
-	server, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	defer server.Close()
 	at := url.URL{Scheme: "postgres", User: url.User(privatedb.Role), Path: "/" + privatedb.Postgres,
 		RawQuery: url.Values{"host": {server.SocketDir()}}.Encode()}
@@ -60,9 +57,7 @@ func TestTwoIngests(t *testing.T) {
 				}
 				all += added
 			}
-			if all != documents {
-				t.Errorf("%d were new to one or the other, of %d", all, documents)
-			}
+			testkit.Is(t, documents, all, "were new to one or the other, of")
 			out, err := exec.Command("hostlab", "fleet", "ingest", "--store", store, spool).CombinedOutput()
 			if want := fmt.Sprintf("%d documents read: 0 new, %d known, 0 refused\n", documents, documents); err != nil ||
 				string(out) != want {

@@ -30,10 +30,7 @@ func fleetRun(t *testing.T, store string, args ...string) string {
 // What the fleet prints as JSON is what docs/schema/fleet.schema.json describes, which refuses what it does not
 // describe; and what was planted in a demonstration is found by status, diff and hosts --outliers.
 func TestFleetOfDemo(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/fleet.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/fleet.schema.json"))(t)
 	dir := t.TempDir()
 	spool, store := filepath.Join(dir, "spool"), "sqlite:"+filepath.Join(dir, "fleet.db")
 	planted, err := demo.Maker{Hosts: testkit.Times(60, 20), Seed: 7, Now: time.Now(), Version: "1", Days: 27, Each: 9}.Make(t.Context(),
@@ -52,9 +49,7 @@ func TestFleetOfDemo(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", strings.Join(args, " "), err)
 		}
-		if err := json.Unmarshal([]byte(text), &doc); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(text), &doc))
 		return doc
 	}
 	for _, args := range [][]string{{"hosts"}, {"check", "MEM-006"}, {"changes", "--since", "20d"}, {"report"},
@@ -67,12 +62,8 @@ func TestFleetOfDemo(t *testing.T) {
 		t.Errorf("--out of report: %d bytes, not what it prints: %v", len(text), err)
 	}
 	status := object("status", "--exceptions", spool+".exceptions.toml")
-	if n := len(status["accepted"].([]any)); n != 1 {
-		t.Errorf("%d findings are accepted", n)
-	}
-	if n := len(status["expired"].([]any)); n != 1 {
-		t.Errorf("%d exceptions have expired", n)
-	}
+	testkit.Is(t, 1, len(status["accepted"].([]any)), "findings are accepted")
+	testkit.Is(t, 1, len(status["expired"].([]any)), "exceptions have expired")
 	status = object("status")
 	found, levers := map[string]bool{}, map[string]bool{}
 	for _, f := range status["findings"].([]any) {

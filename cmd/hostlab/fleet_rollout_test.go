@@ -28,14 +28,9 @@ type rolloutHosts struct {
 // tell ingests a document of a host.
 func (r *rolloutHosts) tell(host string, doc map[string]any) {
 	r.t.Helper()
-	text, err := json.Marshal(doc)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(doc))(r.t)
 	file := filepath.Join(r.dir, "doc.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	testkit.OK(r.t, os.WriteFile(file, text, 0o600))
 	fleetRun(r.t, r.store, "ingest", "--host", host, file)
 }
 
@@ -184,7 +179,5 @@ func TestFleetRolloutRefuses(t *testing.T) {
 			t.Errorf("%v: %d, %s", bad[want], status, said)
 		}
 	}
-	if _, err := os.Stat(plan); err == nil {
-		t.Error("a plan is left behind")
-	}
+	testkit.Refused(os.Stat(plan))(t, "", "a plan is left behind")
 }

@@ -106,9 +106,7 @@ func TestSendService(t *testing.T) {
 	if status, said := send(args...); status != exitUsage || !strings.Contains(said, "token") {
 		t.Errorf("a token that others may read: status %d, %s", status, said)
 	}
-	if status := end(); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	testkit.Is(t, 0, end(), "exit status")
 	if said := fleetRun(t, store, "hosts"); !strings.Contains(said, host) {
 		t.Errorf("the store has %s", said)
 	}

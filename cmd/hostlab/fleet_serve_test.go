@@ -60,13 +60,9 @@ func pageStatus(t *testing.T, client *http.Client, url, named, password string) 
 func TestFleetServe(t *testing.T) {
 	at, end := startServe(t, "--listen", "127.0.0.1:0")
 	for named, want := range map[string]int{"localhost": 200, "127.0.0.1:9753": 200, "evil.example": 421} {
-		if got := pageStatus(t, http.DefaultClient, at, named, ""); got != want {
-			t.Errorf("Host %q: %d", named, got)
-		}
+		testkit.Is(t, want, pageStatus(t, http.DefaultClient, at, named, ""), "Host", named)
 	}
-	if status := end(); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	testkit.Is(t, 0, end(), "exit status")
 }
 
 // certificate writes a certificate for a name, and its key.
@@ -100,9 +96,7 @@ func TestFleetServeTLS(t *testing.T) {
 		want            int
 	}{{"fleet.example", token, 200}, {"fleet.example:9753", token, 200}, {"fleet.example", "", 401},
 		{"fleet.example", token[1:], 401}, {"evil.example", token, 421}} {
-		if got := pageStatus(t, client, at, c.named, c.password); got != c.want {
-			t.Errorf("Host %q, password %.3s: %d", c.named, c.password, got)
-		}
+		testkit.Is(t, c.want, pageStatus(t, client, at, c.named, c.password), "Host", c.named, "password", c.password)
 	}
 	// A token that is put into the file works without a restart, and one that is taken out does not any more. A file
 	// that cannot be used changes nothing.
@@ -115,13 +109,9 @@ func TestFleetServeTLS(t *testing.T) {
 		testkit.OK(t, os.WriteFile(file, []byte(c.content), 0o600))
 		time.Sleep(1100 * time.Millisecond) // it looks once a second
 		for password, want := range c.want {
-			if got := pageStatus(t, client, at, "fleet.example", password); got != want {
-				t.Errorf("%q: password %.3s: %d", c.content, password, got)
-			}
+			testkit.Is(t, want, pageStatus(t, client, at, "fleet.example", password), c.content, "password", password)
 		}
 	}
 	client.CloseIdleConnections()
-	if status := end(); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	testkit.Is(t, 0, end(), "exit status")
 }

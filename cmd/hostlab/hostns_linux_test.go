@@ -23,9 +23,7 @@ func TestProcRootHeld(t *testing.T) {
 	testkit.OK(t, errors.Join(os.Symlink("/proc", link), func() (err error) { p, err = openProc(link); return err }(),
 		os.Remove(link), os.Mkdir(link, 0o755), os.Symlink("7", filepath.Join(link, "self"))))
 	defer unix.Close(p.fd)
-	if got, err := os.Readlink(p.path("self")); err != nil || got != strconv.Itoa(os.Getpid()) {
-		t.Errorf("process %s, %v; want this one", got, err)
-	}
+	testkit.Is(t, strconv.Itoa(os.Getpid()), testkit.Must(os.Readlink(p.path("self")))(t), "process")
 }
 
 // TestMountedHere: a mount that this namespace does not have may be another user's.
@@ -54,9 +52,7 @@ func TestExecute(t *testing.T) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestExecute$")
 	cmd.Env = append(os.Environ(), "HOSTLAB_TEST_EXECUTE=1")
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "it runs\n" {
-		t.Errorf("%q, %v", out, err)
-	}
+	testkit.Is(t, "it runs\n", string(testkit.Must(cmd.CombinedOutput())(t)))
 	if err := execute(-1, []string{"x"}, nil); err == nil || !errors.Is(err, unix.EBADF) {
 		t.Errorf("of no descriptor: %v", err)
 	}
@@ -71,9 +67,7 @@ func TestProcRootErrors(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 		var out, errs bytes.Buffer
-		if status := run(t.Context(), []string{"version", "--proc-root", ""},
-			streams{&bytes.Buffer{}, &out, &errs}); status != exitUsage {
-			t.Errorf("an empty --proc-root: status %d, %s", status, errs.String())
-		}
+		testkit.Is(t, exitUsage, run(t.Context(), []string{"version", "--proc-root", ""},
+			streams{&bytes.Buffer{}, &out, &errs}), "an empty --proc-root: status", errs.String())
 	}
 }

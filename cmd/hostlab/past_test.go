@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/ring"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // keepRing makes a ring of a PostgreSQL that does 100 transactions a second from 02:00 to 02:30 of two days. On the second one,
@@ -75,13 +76,9 @@ func stretchOf(n int64, lock float64) *assess.Minute {
 
 func TestSpan(t *testing.T) {
 	for text, want := range map[string]time.Duration{"2d": 48 * time.Hour, "36h": 36 * time.Hour, "60d": 60 * day} {
-		if got, err := span(text); got != want || err != nil {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
+		testkit.Is(t, want, testkit.Must(span(text))(t), text)
 	}
 	for _, text := range []string{"", "d", "2", "0d", "-1d", "61d", "30m", "2w", "1e3d", strconv.Itoa(1<<40) + "d"} {
-		if _, err := span(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
+		testkit.Refused(span(text))(t, "", text, "is taken")
 	}
 }

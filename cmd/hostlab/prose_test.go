@@ -66,7 +66,7 @@ func TestProse(t *testing.T) {
 		walk(newRoot(streams{}))
 	})
 	t.Run("sources", func(t *testing.T) {
-		err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
@@ -80,15 +80,10 @@ func TestProse(t *testing.T) {
 				return err
 			}
 			for i, line := range strings.Split(string(b), "\n") {
-				if word := unplain.FindString(prose(line)); word != "" {
-					t.Errorf("%s:%d: %q", path, i+1, word)
-				}
+				testkit.Is(t, "", unplain.FindString(prose(line)), path, i+1)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 }
 
@@ -120,9 +115,7 @@ func prose(line string) string {
 func readPlain(t *testing.T, name string, paragraphs []string) {
 	t.Helper()
 	for _, p := range paragraphs {
-		if word := unplain.FindString(p); word != "" {
-			t.Errorf("%s: %q in: %s", name, word, p)
-		}
+		testkit.Is(t, "", unplain.FindString(p), name, p)
 		for _, s := range sentences(p) {
 			if n := len(strings.Fields(s)); n > mostWords {
 				t.Errorf("%s: %d words: %s", name, n, s)

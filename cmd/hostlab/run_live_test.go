@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // The plan of a live experiment names the risk of each level that has one, as the report does that says how to keep it.
@@ -20,13 +21,9 @@ func TestPlanNamesRisks(t *testing.T) {
 	(&runOptions{}).showLive(&out, st, "it")
 	for _, want := range []string{"Risk     f at off: if the server or its host crashes, the commits of the last second are lost\n",
 		"Risk     g at performance: CPUs draw more power while they are busy\n", "Risk     h at 7: what some_option may cost besides is not known here"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("it does not say %q:\n%s", want, out.String())
-		}
+		testkit.Has(t, out.String(), want)
 	}
-	if n := strings.Count(out.String(), "Risk"); n != 3 {
-		t.Errorf("%d risks", n)
-	}
+	testkit.Is(t, 3, strings.Count(out.String(), "Risk"), "risks")
 	out.Reset()
 	st.Design.Looks = []int{3}
 	if err := (&runOptions{}).plan(&out, st); err != nil || !strings.Contains(out.String(), "f at off: if the server or its host crashes") {

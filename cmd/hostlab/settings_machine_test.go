@@ -41,9 +41,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 		}
 		return list
 	}
-	if list := verify(); len(list) != 0 {
-		t.Errorf("nothing is set, and yet %+v", list)
-	}
+	testkit.Is(t, 0, len(verify()), "nothing is set, and yet")
 	setIn(t, sys, machine, setting.Assignment{Name: "swappiness", Value: "10"})
 	if list := verify(); len(list) != 1 || list[0].Setting != "swappiness" || list[0].Result != setting.Unchanged {
 		t.Errorf("%+v", list)
@@ -308,18 +306,14 @@ func TestHeldInTheForeground(t *testing.T) {
 	}
 	for _, args := range []string{"set thp=always --yes", "verify", "revert"} {
 		var out, errs bytes.Buffer
-		if status := run(context.Background(), append(strings.Fields(args), "--root", root),
-			streams{nil, &out, &errs}); status != exitOK {
-			t.Errorf("%s: %d: %s%s", args, status, out.String(), errs.String())
-		}
+		testkit.Is(t, exitOK, run(context.Background(), append(strings.Fields(args), "--root", root),
+			streams{nil, &out, &errs}), args, out.String(), errs.String())
 	}
 	if len(ended) > 0 {
 		t.Error("it no longer holds")
 	}
 	end()
-	if status := <-ended; status != exitOK {
-		t.Errorf("status %d", status)
-	}
+	testkit.Is(t, exitOK, <-ended, "status")
 }
 
 // tree is the machine that a directory stands for.

@@ -91,9 +91,7 @@ func TestWatchScreen(t *testing.T) {
 			tmux("send-keys", way)
 		}
 		screen := until("ended 0", "q quit")
-		if now := modes(); now != before {
-			t.Errorf("after %s the terminal's modes are %q, before %q", way, now, before)
-		}
+		testkit.Is(t, before, modes(), "after", way, "the terminal's modes")
 		var stty []string
 		for l := range strings.Lines(screen) {
 			if strings.Count(l, ":") > 10 {
@@ -142,9 +140,7 @@ func TestWatchServes(t *testing.T) {
 	open, url, err := (&watchOptions{interval: time.Second, listen: "0.0.0.0:0"}).open(ctx, host.Tree{}, &note)
 	testkit.OK(t, err)
 	defer open.Close()
-	if !strings.Contains(note.String(), "can be reached from other hosts") {
-		t.Errorf("no warning: %s", note.String())
-	}
+	testkit.Has(t, note.String(), "can be reached from other hosts")
 	if !strings.HasPrefix(url, "http://0.0.0.0:") {
 		t.Errorf("0.0.0.0 is served at %s: IPv6 was not asked for", url)
 	}

@@ -47,14 +47,10 @@ func TestWatchHost(t *testing.T) {
 			at: 200, "localhost": 200, "LOCALHOST:80": 200, "[::1]:9750": 200, "127.0.0.1": 200,
 			"evil.example": 421, "evil.example:9750": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "192.0.2.1": 421, "": 421,
 		} {
-			if got := request(t, at, "GET", named); got != want {
-				t.Errorf("%s, Host %q: %d", listen, named, got)
-			}
+			testkit.Is(t, want, request(t, at, "GET", named), listen, "Host", named)
 		}
 		for method, want := range map[string]int{"HEAD": 200, "POST": 405, "PUT": 405, "DELETE": 405, "OPTIONS": 405} {
-			if got := request(t, at, method, "localhost"); got != want {
-				t.Errorf("%s: %d", method, got)
-			}
+			testkit.Is(t, want, request(t, at, method, "localhost"), method)
 		}
 	}
 }
@@ -75,8 +71,6 @@ func TestWatchLimit(t *testing.T) {
 			defer conn.Close()
 			testkit.Must(conn.Write([]byte(c.text)))(t)
 		}
-		if status := request(t, at, "GET", "localhost"); status != http.StatusOK {
-			t.Errorf("%s: %d", name, status)
-		}
+		testkit.Is(t, http.StatusOK, request(t, at, "GET", "localhost"), name)
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/testkit"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func near(a, b float64) bool {
@@ -131,9 +129,7 @@ func TestNeed(t *testing.T) {
 	if e.Need < want-1 || e.Need > want+1 { // the estimate is 0 but for rounding
 		t.Errorf("needs %d blocks, want %d", e.Need, want)
 	}
-	if s := float64(e.Need-10) * 20; e.NeedSeconds != s {
-		t.Errorf("needs %v s, want %v", e.NeedSeconds, s)
-	}
+	testkit.Is(t, float64(e.Need-10)*20, e.NeedSeconds, "needs", "s")
 	// More than half of the differences are the same: the spread is 0 and cannot tell.
 	d = append(slices.Repeat([]float64{0.001}, 6), -0.5, 0.5, -0.4, 0.4)
 	if e := newLab().fill(10, exactly(d)).analyse().Effects[0]; e.Need != 0 && e.Need <= e.N {
@@ -159,9 +155,7 @@ func TestDecided(t *testing.T) {
 		{"none primary", []Effect{secondary}, false},
 		{"none", nil, false},
 	} {
-		if got := (&Analysis{Effects: c.effects}).Decided(); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		testkit.Is(t, c.want, (&Analysis{Effects: c.effects}).Decided(), c.name)
 	}
 }
 
@@ -197,12 +191,8 @@ func TestLooks(t *testing.T) {
 		e := a.Effects[0]
 		got := outcome{a.Look, a.Blocks, e.N, a.Complete, e.Verdict == CostsMore,
 			slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "after the look at 10") })}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
-		if a.Ended != c.end {
-			t.Errorf("%s: ended %q", c.name, a.Ended)
-		}
+		testkit.Same(t, c.want, got, c.name)
+		testkit.Is(t, c.end, a.Ended, c.name, "ended")
 	}
 }
 

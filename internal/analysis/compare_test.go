@@ -8,7 +8,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -78,18 +77,14 @@ func TestCompare(t *testing.T) {
 		}
 		first := one("a", 0.05).analyse()
 		got := Compare([]*Analysis{first, second.analyse()})
-		if d := cmp.Diff(c.differences, got.Differences); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		testkit.Same(t, c.differences, got.Differences, c.name)
 		var lack [][2]int
 		for i, r := range got.Rows {
 			if n := slices.Index(r.Effects, nil); n >= 0 {
 				lack = append(lack, [2]int{i, n})
 			}
 		}
-		if d := cmp.Diff(c.lack, lack); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		testkit.Same(t, c.lack, lack, c.name)
 		if r := got.Rows[0]; r.Effects[0] != &first.Effects[0] || r.Apart != (c.effect != 0) {
 			t.Errorf("%s: first row %+v", c.name, r)
 		}
@@ -122,28 +117,20 @@ func TestCompareLinesUp(t *testing.T) {
 			t.Error("the two ways to write an interaction are two rows")
 		}
 	}
-	if d := cmp.Diff([]string{"mode on", "mode on x size large"}, names); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, []string{"mode on", "mode on x size large"}, names)
 }
 
 func TestText(t *testing.T) {
 	c := interaction()
 	c.At = map[string]string{"b": "2", "a": "1"}
-	if got := c.String(); got != "mode on x size large at a 1, b 2" {
-		t.Error(got)
-	}
+	testkit.Is(t, "mode on x size large at a 1, b 2", c.String())
 	ratio := scale{result.Response{Compare: result.Ratio}}
 	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.35 %",
 		0.00012345: "0.01 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
-		if got := ratio.size(v); got != want {
-			t.Errorf("size(%v) = %q, want %q", v, got, want)
-		}
+		testkit.Is(t, want, ratio.size(v), "size", v, ") =")
 	}
 	seconds := scale{result.Response{Unit: "s", Compare: result.Difference}}
-	if got := seconds.signed(math.NaN()); got != "unknown" {
-		t.Error(got)
-	}
+	testkit.Is(t, "unknown", seconds.signed(math.NaN()))
 }
 
 // No record may break the analysis, whatever is in it, and none may get a verdict

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // Whatever varied and is hidden in an average has to be told.
@@ -183,9 +184,7 @@ func TestWarnings(t *testing.T) {
 		if c.n == 0 {
 			c.n = 10
 		}
-		if e.N != c.n {
-			t.Errorf("%s: %d blocks count, want %d", c.name, e.N, c.n)
-		}
+		testkit.Is(t, c.n, e.N, c.name, "blocks count")
 	}
 }
 
@@ -237,9 +236,7 @@ func TestBaselineAndLevel(t *testing.T) {
 			t.Errorf("%s: baseline %v, level %v; want 15 and 25", compare, e.Base.Value, e.Level.Value)
 		}
 	}
-	if e := l.analyse().Effects[0]; e.Value != 10 {
-		t.Errorf("difference %v, want 10", e.Value)
-	}
+	testkit.Is(t, 10, l.analyse().Effects[0].Value, "difference")
 }
 
 func TestInteraction(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 func TestUnsettled(t *testing.T) {
@@ -34,7 +35,5 @@ func TestUnsettled(t *testing.T) {
 	for _, r := range struck {
 		r.Harm = "x"
 	}
-	if got := unsettled(struck); got != "" {
-		t.Errorf("no period that counts: %q", got)
-	}
+	testkit.Is(t, "", unsettled(struck), "no period that counts")
 }

@@ -66,9 +66,7 @@ func TestText(t *testing.T) {
 	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync",
 		"grant something", "2.25 ms per log write", "BEFORE AND AFTER",
 		"Experiment: Experiment log-device in log", "│log wait 9.00 ms"} {
-		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
-			t.Errorf("no %q in\n%s", want, &b)
-		}
+		testkit.Has(t, strings.Join(strings.Fields(b.String()), " "), want, &b)
 	}
 	for l := range strings.Lines(b.String()) {
 		if utf8.RuneCountInString(strings.TrimRight(l, "\n")) > 80 {
@@ -176,9 +174,7 @@ func TestEvidenceOfLooks(t *testing.T) {
 	r := &explain.Report{Wall: 60, Samples: 3064, Looks: 3064, Questions: 37, Interval: 0.0196, Cost: 0.01}
 	want := "measured for 60.0 s from counters and 3064 samples, one every 19.6 ms on average; 3064 samples are looks at its memory, and it was " +
 		"asked 37 times; watching cost 1.0 % of one CPU"
-	if got := evidence(r); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	testkit.Is(t, want, evidence(r))
 	if r.Looks, r.Questions = 0, 0; strings.Contains(evidence(r), "looks") {
 		t.Error(evidence(r))
 	}
@@ -187,8 +183,6 @@ func TestEvidenceOfLooks(t *testing.T) {
 // A version is a number; what a service says in words in its place is none.
 func TestProduct(t *testing.T) {
 	for version, want := range map[string]string{"15.18 (Debian)": "x 15.18", "10.11.6-MariaDB": "x 10.11.6-MariaDB", "in memory": "x", "": "x"} {
-		if got := (&Minute{Service: service.Service{Name: "x"}, Version: version}).Product(); got != want {
-			t.Errorf("%q: %q, want %q", version, got, want)
-		}
+		testkit.Is(t, want, (&Minute{Service: service.Service{Name: "x"}, Version: version}).Product(), version)
 	}
 }

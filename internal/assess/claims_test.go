@@ -74,9 +74,7 @@ func TestPodTable(t *testing.T) {
 	}
 	for _, text := range []string{"1.5 CPUs", "0.5 or 0.13", "in 12 of 600", "1 GiB", "1 process",
 		"2MB: none", "no limit", "not known"} {
-		if !strings.Contains(b.String(), text) {
-			t.Errorf("it lacks %q:\n%s", text, b.String())
-		}
+		testkit.Has(t, b.String(), text)
 	}
 }
 
@@ -84,9 +82,7 @@ func TestPodTable(t *testing.T) {
 func TestNeighbourInPod(t *testing.T) {
 	hog := Taker{Taker: proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30},
 		Container: &pods.Container{Namespace: "batch", Pod: "nightly-1", Name: "main"}}
-	if got := called(hog); got != "java (PID 4711, pod batch/nightly-1, container main)" {
-		t.Error(got)
-	}
+	testkit.Is(t, "java (PID 4711, pod batch/nightly-1, container main)", called(hog))
 	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of its container in the pod's manifest") ||
 		next.Command != "" {
 		t.Errorf("%+v", next)

@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // TestBlame: a wait for a CPU has the lever first whose doing it was; each lever's bound holds all such waits.
@@ -85,9 +86,7 @@ func TestHardlyActive(t *testing.T) {
 	for wall, want := range map[float64]lever.Verdict{60: lever.Worthwhile, 60_000: lever.Possible} {
 		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.LogWait: 80})
 		m.Report.Wall = wall
-		if l := find(t, m.Levers(), lever.Log); l.Verdict != want {
-			t.Errorf("active for 100 s of %v: %s", wall, l.Verdict)
-		}
+		testkit.Is(t, want, find(t, m.Levers(), lever.Log).Verdict, "active for 100 s of", wall)
 	}
 }
 
@@ -99,7 +98,5 @@ func TestLimitOfMemory(t *testing.T) {
 	if l := all[0]; l.Name != lever.Memory || *l.AtMost < 0.99 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.max" {
 		t.Errorf("first %s, at most %v, %q", l.Name, l.AtMost, l.Next.Command)
 	}
-	if l := find(t, all, lever.Data); *l.Likely != 0 {
-		t.Errorf("faster disks could save %v", *l.Likely)
-	}
+	testkit.Is(t, 0, *find(t, all, lever.Data).Likely, "faster disks could save")
 }

@@ -5,6 +5,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // TestGuard: three seconds as slow as the worst before are borne, slower ones stop the probes.
@@ -29,8 +30,6 @@ func TestGuard(t *testing.T) {
 		g := &Guard{minute: m, stop: func() {}, done: make(chan struct{})}
 		close(g.done)
 		g.queued(c.cpu, c.queue, c.whole)
-		if why := g.Stop(); why != c.want {
-			t.Errorf("%+v: %q", c, why)
-		}
+		testkit.Is(t, c.want, g.Stop(), c)
 	}
 }

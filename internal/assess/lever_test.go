@@ -322,9 +322,7 @@ func TestQueueing(t *testing.T) {
 	if w := q.wait(1); !near(w, 0.5) {
 		t.Errorf("two sessions wait for one CPU for %v s, want 0.5", w)
 	}
-	if w := q.wait(2); w != 0 {
-		t.Errorf("two sessions wait for two CPUs for %v s", w)
-	}
+	testkit.Is(t, 0, q.wait(2), "two sessions wait for two CPUs for", "s")
 	if w := (queueing{sessions: 1, pause: 1}).wait(0.5); !near(w, 1) {
 		t.Errorf("half a CPU makes one session wait for %v s, want 1", w)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"hostlab/internal/lever"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // The first lever that could be worth it names the study that tries it on the service that was watched.
@@ -38,8 +39,6 @@ func TestTryFirst(t *testing.T) {
 				t.Errorf("%s of a lever that gives nothing", l.Try)
 			}
 		}
-		if got != c.want {
-			t.Errorf("%+v: %q, want %q", c.of, got, c.want)
-		}
+		testkit.Is(t, c.want, got, c.of)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/trace"
 )
 
@@ -53,9 +54,7 @@ func TestPolicies(t *testing.T) {
 	by := map[string]Policy{}
 	for _, x := range p.Rows {
 		by[x.Name] = x
-		if x.Today != (x.Name == "schedutil") {
-			t.Errorf("%s: today's %v", x.Name, x.Today)
-		}
+		testkit.Is(t, (x.Name == "schedutil"), x.Today, x.Name, "today's")
 	}
 	if x := by["powersave"]; x.CPUSeconds == nil || x.CPUSeconds.Value < 1.95 || x.CPUSeconds.Value > 2.05 ||
 		x.N != burstlog.Stretches || x.Evidence != result.Simulated {
@@ -121,9 +120,7 @@ func TestPoliciesOfBusyThreads(t *testing.T) {
 func TestPoliciesAreThoseOfPredict(t *testing.T) {
 	r, facts := bursty(0.02), twoCPUs("schedutil")
 	var file bytes.Buffer
-	if err := r.WriteBursts(&file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.WriteBursts(&file))
 	q := predict.Question{Options: model.Options{Seed: 1}}
 	var err error
 	if q.Workload, err = predict.ReadWorkload("it.jsonl", &file, true); err != nil {
@@ -135,10 +132,7 @@ func TestPoliciesAreThoseOfPredict(t *testing.T) {
 	q.Baseline, _ = model.ParsePolicy("performance")
 	schedutil, _ := model.ParsePolicy("schedutil")
 	q.Policies = []model.Policy{schedutil}
-	c, err := predict.Compare(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(predict.Compare(t.Context(), q))(t)
 	for _, x := range predictPolicies(t.Context(), r, nil, facts).Rows {
 		if want := c[0].Rows[0].Ratio[model.CPUSeconds]; x.Name == "schedutil" &&
 			math.Abs(x.CPUSeconds.Value/want.Value-1) > 0.02 {

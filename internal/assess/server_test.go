@@ -86,9 +86,7 @@ func TestHolders(t *testing.T) {
 	got := m.Verdict(nil)
 	for _, want := range []string{"Sessions wait 80 % of active time for locks of 4711, which sits still within a transaction. First, in the server: have that client end",
 		"In 100 % of lock waits the holder waited for its client within a transaction, on shop.stock: session 4711 of user app, application nightly"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("got %s\nwant %s", got, want)
-		}
+		testkit.Has(t, got, want)
 	}
 	d := &document.Document{Sections: m.Sections(nil)}
 	for format, write := range map[string]func(*bytes.Buffer) error{
@@ -98,9 +96,7 @@ func TestHolders(t *testing.T) {
 		var b bytes.Buffer
 		testkit.OK(t, write(&b))
 		for _, want := range []string{"shop.stock", "session 4711", "query_id 42", "stock", "idle in transaction"} {
-			if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
-				t.Errorf("%s: no %q", format, want)
-			}
+			testkit.Has(t, strings.Join(strings.Fields(b.String()), " "), want, format)
 		}
 		if strings.Contains(b.String(), "\x1b[31m") {
 			t.Errorf("%s writes what a client named itself as it is", format)
@@ -118,9 +114,7 @@ func TestHolders(t *testing.T) {
 	}
 	few := served(map[explain.PartName]float64{explain.Locks: 2, explain.DatabaseCPU: 98})
 	few.Report.Blockers = m.Report.Blockers
-	if got := few.held(); got != "" {
-		t.Error(got)
-	}
+	testkit.Is(t, "", few.held())
 }
 
 // TestOneStatement: a statement that has most of the largest part is named in the answer, and one of many is not.

@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 func withOther(m *Minute, other proc.Taker) *Minute {
@@ -107,9 +108,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
 		got := c.minute.Verdict(c.levers)
-		if got != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
-		}
+		testkit.Is(t, c.want, got, name)
 		if n := strings.Count(got+" ", ". "); n > 3 {
 			t.Errorf("%s: %d sentences", name, n)
 		}
@@ -154,9 +153,7 @@ func TestUntold(t *testing.T) {
 	if got, want := m.basis(), "0.7 to 1.7 active on average"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if l := find(t, m.Levers(), lever.Log); *l.AtMost != 0 {
-		t.Errorf("what waits for a client does not wait for the log: %+v", l)
-	}
+	testkit.Is(t, 0, *find(t, m.Levers(), lever.Log).AtMost, "what waits for a client does not wait for the log")
 	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 2.1e9, Limit: 2.1e9, Source: "test"}
 	if l := find(t, m.Levers(), lever.Clock); !near(*l.AtMost, 0.1/2.1) {
 		t.Errorf("of 44 s, a clock that is 5 %% faster saves at most %v", *l.AtMost)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 	"hostlab/internal/waits"
 )
 
@@ -115,9 +116,7 @@ func TestEndsOfTheirOwn(t *testing.T) {
 	}
 	// The window is over before it is woken.
 	seen = follow(t, 3, leaves(0, 0, first, nobody, waits.Lock, rowLock))
-	if none := seen(explain.Locks, End{Kind: Unseen, PID: 10}); none != 3 {
-		t.Errorf("%v ms had no end, want 3", none)
-	}
+	testkit.Is(t, 3, seen(explain.Locks, End{Kind: Unseen, PID: 10}), "ms had no end, want 3")
 	// Two that wait for each other.
 	seen = follow(t, 4, leaves(0, 0, first, nobody, waits.Lock, rowLock), leaves(0, 1, second, nobody, waits.Lock, rowLock),
 		wakes(3, first, second, waits.Lock), wakes(4, second, first, waits.Lock))
@@ -128,9 +127,7 @@ func TestEndsOfTheirOwn(t *testing.T) {
 	a := New(false)
 	a.serves[10] = true
 	a.Add([]Event{leaves(0, 0, first, nobody, waits.Poll, idleWorker), wakes(2, nobody, first, waits.Poll)}, nil, 0, 2*ms, ms/10, 0)
-	if len(a.Windows[0]) != 0 {
-		t.Errorf("an idle worker has %v", a.Windows[0])
-	}
+	testkit.Is(t, 0, len(a.Windows[0]), "an idle worker has", a.Windows[0])
 }
 
 // An interval is of windows: one alone says nothing of others.

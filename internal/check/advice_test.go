@@ -75,18 +75,14 @@ func TestAdviceIsTheRemedy(t *testing.T) {
 }
 
 func TestRecommended(t *testing.T) {
-	if got := Recommended(&host.Facts{}, Development, nil); len(got) != 0 {
-		t.Errorf("a development system is told to set %v", got)
-	}
+	testkit.Is(t, 0, len(Recommended(&host.Facts{}, Development, nil)), "a development system is told to set")
 	db := map[string]string{}
 	for _, a := range Recommended(&host.Facts{}, ProductionDB, nil) {
 		db[a.Name] = a.Value
 	}
 	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10",
 		"aio_max_nr": ""} {
-		if db[name] != want {
-			t.Errorf("%s is %q, expected %q", name, db[name], want)
-		}
+		testkit.Is(t, want, db[name], name)
 	}
 	if list, _ := Advise(&host.Facts{}, ProductionDB, nil, Low); len(list) != 0 {
 		t.Errorf("no findings, and yet advice %v", list)
@@ -109,9 +105,7 @@ func TestRecommendedForAHost(t *testing.T) {
 	for name, want := range map[string]string{"io_scheduler@nvme0n1": "none", "io_scheduler@sdb": "none",
 		"io_scheduler@sda": "", "io_scheduler@": "",
 		"max_map_count@": "2147483647", "aio_max_nr@": "18446744073709551615", "sem@": "32000 2147483647 500 32000"} {
-		if got[name] != want {
-			t.Errorf("%s is %q, expected %q", name, got[name], want)
-		}
+		testkit.Is(t, want, got[name], name)
 	}
 }
 
@@ -194,9 +188,7 @@ func TestRecommendedKnowsTheServer(t *testing.T) {
 			got[a.Name] = a.Value
 		}
 		for name, want := range c.want {
-			if got[name] != want {
-				t.Errorf("%s on %s: %s is %q, expected %q", c.kind, c.os, name, got[name], want)
-			}
+			testkit.Is(t, want, got[name], c.kind, "on", c.os, name)
 		}
 	}
 }
@@ -236,9 +228,7 @@ func TestProfileKeepsWhatIsAccepted(t *testing.T) {
 			got[a.Name] = a.Value
 		}
 		for setting, want := range c.want {
-			if got[setting] != want {
-				t.Errorf("%s: %s is %q in the profile, expected %q", name, setting, got[setting], want)
-			}
+			testkit.Is(t, want, got[setting], name, setting, "in the profile")
 		}
 	}
 }

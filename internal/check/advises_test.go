@@ -15,9 +15,7 @@ func TestAdvises(t *testing.T) {
 	}{{"PWR-001", "governor", true}, {"MEM-006", "swappiness", true}, {"MEM-001", "thp", true},
 		{"MEM-006", "governor", false}} {
 		c := testkit.Must(Find(want.check))(t)
-		if got := c.Advises(want.setting); got != want.is {
-			t.Errorf("%s advises %s: %t", want.check, want.setting, got)
-		}
+		testkit.Is(t, want.is, c.Advises(want.setting), want.check, "advises", want.setting)
 	}
 	for _, s := range setting.All() {
 		for id := range s.Advice {

@@ -56,9 +56,7 @@ func TestLooks(t *testing.T) {
 	for _, c := range allCases() {
 		t.Run(c.id+"/"+c.name, func(t *testing.T) {
 			r := c.run(t)
-			if r.Status != c.want {
-				t.Errorf("status %s, want %s; detail %q, evidence %v", r.Status, c.want, r.Detail, r.Evidence)
-			}
+			testkit.Is(t, c.want, r.Status, "status", "detail", r.Detail, "evidence", r.Evidence)
 			var rows []string
 			for _, e := range r.Evidence {
 				rows = append(rows, e.Path+" = "+e.Value)
@@ -72,9 +70,7 @@ func TestLooks(t *testing.T) {
 
 func expectPart(t *testing.T, what, got, part string) {
 	t.Helper()
-	if !strings.Contains(got, part) {
-		t.Errorf("%s is %q, without %q", what, got, part)
-	}
+	testkit.Has(t, got, part, what)
 }
 
 // TestCasesCoverEveryCheck fails for a check that nobody has shown to find

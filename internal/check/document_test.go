@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // TestManyFindings: a terminal shows the worst findings in full, and a line of each other one; --all shows all in full.
@@ -19,9 +20,7 @@ func TestManyFindings(t *testing.T) {
 	}
 	short := text(t, Document(&host.Facts{}, ProductionDB, list, false, time.Time{}), document.TextOptions{})
 	for _, want := range []string{"echo 6", "MORE FINDINGS", "TST-007 low  a title: what is the case", "TST-009", "--all prints"} {
-		if !strings.Contains(short, want) {
-			t.Errorf("no %q in\n%s", want, short)
-		}
+		testkit.Has(t, short, want)
 	}
 	if strings.Contains(short, "echo 7") {
 		t.Error(short)

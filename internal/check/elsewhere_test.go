@@ -1,10 +1,10 @@
 package check
 
 import (
-	"strings"
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // The commands for a host that was recorded have none of the numbers that its processes had then.
@@ -15,8 +15,6 @@ func TestElsewhere(t *testing.T) {
 	Elsewhere(f, results)
 	for i, want := range []string{"tee /proc/PID/oom_score_adj\n# PID: that of postgresql, which was 306 when", "taskset -pc PID\n# PID: ",
 		"/proc/3060/", "=306"} {
-		if !strings.Contains(results[i].Remedy, want) {
-			t.Errorf("%q, want %q", results[i].Remedy, want)
-		}
+		testkit.Has(t, results[i].Remedy, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // serving adds a server to a host, with what its process has.
@@ -329,9 +330,7 @@ func TestOtherEngines(t *testing.T) {
 		}
 		f := c.facts0()
 		f.Databases, f.Apps = []host.Database{{Kind: "another", PID: 1}}, nil
-		if r := c.runOn(t, f); r.Status != NotApplicable {
-			t.Errorf("%s, %s: %s with another server", c.id, c.name, r.Status)
-		}
+		testkit.Is(t, NotApplicable, c.runOn(t, f).Status, c.id, c.name, "with another server")
 	}
 }
 
@@ -350,8 +349,6 @@ func TestEnginesAreKnown(t *testing.T) {
 func TestMappingsWeigh(t *testing.T) {
 	for maps, want := range map[int64]Severity{200: Low, 60000: Medium} {
 		c := lookCase{id: "MEM-007", facts: also(mapLimit(65530), serving("mongodb", mapped(maps), opens(64000)))}
-		if r := c.run(t); r.Severity != want {
-			t.Errorf("%d mappings: %s, want %s", maps, r.Severity, want)
-		}
+		testkit.Is(t, want, c.run(t).Severity, maps, "mappings")
 	}
 }

@@ -140,9 +140,7 @@ func TestNoFacts(t *testing.T) {
 		for _, f := range []*host.Facts{nil, {}} {
 			for _, r := range Run(f, role, All()) {
 				promises(t, r)
-				if r.Status != NotApplicable {
-					t.Errorf("%s as %s: %s without any facts", r.ID, role, r.Status)
-				}
+				testkit.Is(t, NotApplicable, r.Status, r.ID, "as", role, "without any facts")
 			}
 		}
 	}

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 func TestFind(t *testing.T) {
@@ -62,9 +61,7 @@ func TestCompact(t *testing.T) {
 		{[]string{"/a/1/x", "/a/2/x", "/a/1/y"}, []string{"/a/{1-2}/x", "/a/1/y"}},
 		{[]string{"call", "other"}, []string{"call", "other"}},
 	} {
-		if d := cmp.Diff(c.want, compact(c.in)); d != "" {
-			t.Errorf("%v (-want +got):\n%s", c.in, d)
-		}
+		testkit.Same(t, c.want, compact(c.in), c.in)
 	}
 }
 
@@ -89,9 +86,7 @@ func TestDisplay(t *testing.T) {
 		{[]int{0, 1, 2, 5}, "", "0-2,5"},
 		{uint64(18446744073709551615), "", "18446744073709551615"},
 	} {
-		if got := display(c.v, c.unit); got != c.want {
-			t.Errorf("display(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
-		}
+		testkit.Is(t, c.want, display(c.v, c.unit), "display", c.v, c.unit, ") =")
 	}
 }
 

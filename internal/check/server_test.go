@@ -365,10 +365,8 @@ func TestSyncWeighs(t *testing.T) {
 			t.Errorf("%s is %s %s, want %s", setting, r.Status, r.Severity, want)
 		}
 	}
-	if r := (lookCase{id: "SRV-006", facts: serving("mariadb",
-		set("log_bin", "ON", "sync_binlog", "0"))}).run(t); r.Severity != Medium {
-		t.Errorf("a binary log that is not waited for is %s", r.Severity)
-	}
+	testkit.Is(t, Medium, (lookCase{id: "SRV-006", facts: serving("mariadb",
+		set("log_bin", "ON", "sync_binlog", "0"))}).run(t).Severity, "a binary log that is not waited for is")
 	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
 		if r := (lookCase{id: "SRV-006", facts: serving("postgresql", set(name, "off"))}).run(t); r.Severity != High {
 			t.Errorf("%s is %s", name, r.Severity)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // logOn puts a database's log on a mount and lets it be changed.
@@ -202,8 +203,6 @@ func TestTrimsThatNobodyWaitsForComeLater(t *testing.T) {
 		}
 		swap := Result{ID: "MEM-006", Status: Finding, Severity: Medium, Subject: Memory}
 		first := ByGain([]Result{swap, r}, map[string]float64{Log: 0.3})[0].ID
-		if late := first == "MEM-006"; late != (want == "") {
-			t.Errorf("Linux %s: %s comes first", kernel, first)
-		}
+		testkit.Is(t, (want == ""), first == "MEM-006", "Linux", kernel, first, "comes first")
 	}
 }

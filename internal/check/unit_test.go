@@ -26,9 +26,7 @@ func TestTheUnitOfAGroup(t *testing.T) {
 		"/system.slice/pg.service/libpod-payload-0123":                             "",
 		"/../../system.slice/postgresql.service":                                   "",
 	} {
-		if got := unitOf(group); got != want {
-			t.Errorf("%q is of the unit %q, not %q", group, got, want)
-		}
+		testkit.Is(t, want, unitOf(group), group, "is of the unit")
 	}
 	d := host.Database{Limits: host.Limits{Cgroup: known("/system.slice/db.service", "/proc/700/cgroup")}}
 	for file, want := range map[string]string{
@@ -38,9 +36,7 @@ func TestTheUnitOfAGroup(t *testing.T) {
 		"/sys/fs/cgroup/memory.high":                                          "",
 		"/sys/fs/cgroup/other.slice/memory.high":                              "",
 	} {
-		if got := limitedBy(d, file); got != want {
-			t.Errorf("%s is of the unit %q, not %q", file, got, want)
-		}
+		testkit.Is(t, want, limitedBy(d, file), file, "is of the unit")
 	}
 }
 

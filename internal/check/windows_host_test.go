@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 // TestWindowsIsNotJudgedAsLinux: what Linux alone has is said to be so, and what Windows
@@ -26,7 +27,5 @@ func TestWindowsIsNotJudgedAsLinux(t *testing.T) {
 			t.Errorf("a log in memory: %s %s", r.Status, r.Detail)
 		}
 	}
-	if seen != len(alsoWindows) {
-		t.Errorf("%d of the checks %v exist", seen, alsoWindows)
-	}
+	testkit.Is(t, len(alsoWindows), seen, "of the checks", alsoWindows, "exist")
 }

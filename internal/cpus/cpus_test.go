@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/host"
@@ -58,9 +57,7 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Of(c.m).Choose("cpus", c.text)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Same(t, c.want, got)
 			if c.problem == "" && err != nil || c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)) {
 				t.Errorf("%v", err)
 			}
@@ -76,9 +73,7 @@ func TestCount(t *testing.T) {
 	}
 	for text, want := range map[string]string{"0": "outside of 1 to 4096", "-3": "outside", "4097": "outside",
 		"core": "did you mean cores?", "": "write a number"} {
-		if _, err := Of(smt()).Count("degree", text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
+		testkit.Refused(Of(smt()).Count("degree", text))(t, want, text)
 		if CheckCount("degree", text) == nil {
 			t.Errorf("%q passes the check", text)
 		}
@@ -107,16 +102,10 @@ func TestOffers(t *testing.T) {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
-		if n := len(h.Offers([]string{All, "0", "9"})); n != 1 {
-			t.Errorf("%s: %d of all, 0 and 9 cannot be had", name, n)
-		}
-		if n := len(h.alike([]string{"1", Cores, "2"}, Threads, Cores)); n != 0 {
-			t.Errorf("%s: %d counts of three cannot be had", name, n)
-		}
+		testkit.Is(t, 1, len(h.Offers([]string{All, "0", "9"})), name, "of all, 0 and 9 cannot be had")
+		testkit.Is(t, 0, len(h.alike([]string{"1", Cores, "2"}, Threads, Cores)), name, "counts of three cannot be had")
 		notes := h.Notes(OnePerCore, Cores)
-		if (len(notes) == 0) != (c.why == "") {
-			t.Errorf("%s: notes %q", name, notes)
-		}
+		testkit.Is(t, (c.why == ""), (len(notes) == 0), name, "notes", notes)
 	}
 }
 

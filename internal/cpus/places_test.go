@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/host"
@@ -94,9 +93,7 @@ func TestFind(t *testing.T) {
 			"socket": "there is no CPU on another socket than CPU 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, places(New(c.t, c.allowed, c.measured), c.victim)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			testkit.Same(t, c.want, places(New(c.t, c.allowed, c.measured), c.victim))
 		})
 	}
 }
@@ -163,12 +160,8 @@ func TestHalfOfTheFacts(t *testing.T) {
 			topo.CoreTypes = make([]host.CoreType, 2)
 		}
 		m := New(topo, c.allowed, nil)
-		if diff := cmp.Diff(c.want, places(m, 0)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(c.places, []Place{m.Place(0, 1), m.Place(0, 2), m.Place(0, 3)}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testkit.Same(t, c.want, places(m, 0), name)
+		testkit.Same(t, c.places, []Place{m.Place(0, 1), m.Place(0, 2), m.Place(0, 3)}, name)
 		// A measurement tells what the system does not.
 		if s := New(topo, nil, [][2]int{{0, 1}}); s.Place(0, 1) != Sibling || s.Place(1, 0) != Sibling {
 			t.Errorf("%s: a measured pair is %q", name, s.Place(0, 1))
@@ -196,9 +189,7 @@ func TestVictim(t *testing.T) {
 		"small cores only":  {hybrid, []int{1, 2, 3, 4}, 2},
 		"nothing":           {plain(1, 1, 1, 2), []int{}, -1},
 	} {
-		if got := New(c.t, c.allowed, nil).Victim(); got != c.want {
-			t.Errorf("%s: CPU %d, want %d", name, got, c.want)
-		}
+		testkit.Is(t, c.want, New(c.t, c.allowed, nil).Victim(), name, "CPU")
 	}
 }
 

@@ -79,9 +79,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 func TestAffinity(t *testing.T) {
 	for cpu, want := range map[int]string{0: "00000001", 3: "00000008", 31: "80000000", 63: "8000000000000000",
 		64: "1:00000001", 511: "7:8000000000000000"} {
-		if got := Affinity(cpu); got != want {
-			t.Errorf("CPU %d: %s, want %s", cpu, got, want)
-		}
+		testkit.Is(t, want, Affinity(cpu), "CPU", cpu)
 	}
 }
 
@@ -120,9 +118,7 @@ func FuzzParseSet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := ParseSet(text)
 		if err != nil {
-			if len(got) != 0 {
-				t.Errorf("%q: %v beside %v", text, got, err)
-			}
+			testkit.Is(t, 0, len(got), text, got, "beside", err)
 			return
 		}
 		for i, c := range got {

@@ -56,9 +56,7 @@ func TestAnswerLast(t *testing.T) {
 	}
 	plain := write(0)
 	n := strings.Count(plain, "\n")
-	if got := write(n + 1); got != plain {
-		t.Errorf("all of it can be seen:\n%s", got)
-	}
+	testkit.Is(t, plain, write(n+1), "all of it can be seen")
 	const answer = "\nThe governor powersave costs 48 % more CPU time.\nSet performance.\n"
 	if got := write(n); got != plain+answer { // a shell's prompt takes the last row
 		t.Errorf("got\n%s\nwant this at its end:%s", got, answer)
@@ -69,9 +67,7 @@ func TestAnswerLast(t *testing.T) {
 func TestFolded(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "\n": 1, "12345\n": 1, "123456\n\n": 3, "12345678901\n": 3,
 		"\x1b[1m12345\x1b[0m\n": 1, "\u00b5\u00b5\u00b5\u00b5\u00b5\n": 1} {
-		if got := Folded(text, 5); got != want {
-			t.Errorf("%q takes %d rows, want %d", text, got, want)
-		}
+		testkit.Is(t, want, Folded(text, 5), text, "takes", "rows")
 	}
 }
 
@@ -101,9 +97,7 @@ func TestFormats(t *testing.T) {
 			want = []string{`"x":`}
 		}
 		for _, part := range want {
-			if !strings.Contains(b.String(), part) {
-				t.Errorf("%s has no %q", f.Name, part)
-			}
+			testkit.Has(t, b.String(), part, f.Name)
 		}
 		if strings.Contains(b.String(), "\x1b") {
 			t.Errorf("%s has an escape sequence of the host's text", f.Name)
@@ -135,18 +129,14 @@ func TestHTML(t *testing.T) {
 	page := b.String()
 	for _, want := range []string{"Only a page shows this.", "&lt;b&gt;", "<details class=\"block\">", `data-sort="0.482"`,
 		`colspan="4"`, "The mean is &#43;51 %"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		testkit.Has(t, page, want)
 	}
 	for _, bad := range []string{"<b>", "\x1b", "Only a terminal", "ZgotmplZ", ">Empty<"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	if n := strings.Count(page, "</script>"); n != 2 {
-		t.Errorf("%d script elements end, want 2", n)
-	}
+	testkit.Is(t, 2, strings.Count(page, "</script>"), "script elements end")
 }
 
 // No address runs a script or leaves its attribute, whoever wrote it.
@@ -171,9 +161,7 @@ func TestShorten(t *testing.T) {
 	const path = "/sys/devices/system/cpu/online"
 	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online",
 		10: ".../online", 9: "", 0: "", -5: ""} {
-		if got := shorten(path, room); got != want {
-			t.Errorf("in %d characters: %q, want %q", room, got, want)
-		}
+		testkit.Is(t, want, shorten(path, room), room, "characters")
 	}
 }
 
@@ -219,9 +207,7 @@ func TestPipe(t *testing.T) {
 		"swappiness 10 ", // a third row of a table whose terminal shows two
 		"\n  # " + long + "\n  echo " + long + "\n",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("it has no %q:\n%s", want, b.String())
-		}
+		testkit.Has(t, b.String(), want)
 	}
 }
 

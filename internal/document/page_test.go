@@ -22,9 +22,7 @@ func TestContents(t *testing.T) {
 	long := pageOf(t, sample())
 	for _, want := range []string{`<li><a href="#h0">Effects</a></li>`, `<li><a href="#h4">Next</a></li>`,
 		`<h2 id="h4">Next</h2>`, `<h2 id="h1">Pictures</h2><a href="#verdict">Back to the answer</a>`} {
-		if !strings.Contains(long, want) {
-			t.Errorf("a long page lacks %s", want)
-		}
+		testkit.Has(t, long, want)
 	}
 	if strings.Contains(long, ">Empty</a>") || strings.Contains(long, ">Short</a>") {
 		t.Error("the contents name a section that is not there")
@@ -45,9 +43,7 @@ func TestTitles(t *testing.T) {
 	page := pageOf(t, d)
 	for _, want := range []string{"<title>Governors on db1, 2026-11-22 20:07 &#43;01:00 · hostlab experiment</title>",
 		"<h1>Governors on db1 <small>2026-11-22 20:07 &#43;01:00</small></h1>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s in %.700s", want, page)
-		}
+		testkit.Has(t, page, want)
 	}
 	d.When, d.Title = time.Time{}, "hostlab set"
 	if page := pageOf(t, d); !strings.Contains(page, "<title>hostlab set</title>") {
@@ -73,9 +69,7 @@ func TestCommandsCanBeCopied(t *testing.T) {
 	if want := "hostlab export tuned</code></pre>" + button; !strings.Contains(page, want) {
 		t.Errorf("no %s", want)
 	}
-	if n := strings.Count(page, button); n != 5 {
-		t.Errorf("%d buttons, want 5", n)
-	}
+	testkit.Is(t, 5, strings.Count(page, button), "buttons, want 5")
 }
 
 // A name of others is no command on the page, wherever it stands: not even one that only looks, where tables and facts quote it.
@@ -121,8 +115,6 @@ func TestPieces(t *testing.T) {
 			}
 			got += p.Text
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		testkit.Is(t, want, got, text)
 	}
 }

@@ -218,9 +218,7 @@ func TestQuota(t *testing.T) {
 		for _, w := range g.quota(c.speed, c.threads) {
 			got = append(got, w.file+"="+w.value)
 		}
-		if strings.Join(got, "\n") != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
+		testkit.Is(t, c.want, strings.Join(got, "\n"), c, got)
 	}
 }
 
@@ -249,13 +247,9 @@ func TestLedger(t *testing.T) {
 	l.ran(ms, ms, 0.5)
 	l.stopped(ms)
 	for range 20 {
-		if hit := l.ran(0, ms, 0.5); hit != 0 {
-			t.Errorf("a stop of nobody counts %s", hit)
-		}
+		testkit.Is(t, 0, l.ran(0, ms, 0.5), "a stop of nobody counts")
 	}
-	if l.owed != ms {
-		t.Errorf("after a stop that hit nobody %s is owed, want 1ms", l.owed)
-	}
+	testkit.Is(t, ms, l.owed, "after a stop that hit nobody", "is owed, want 1ms")
 }
 
 func TestStopped(t *testing.T) {
@@ -266,9 +260,7 @@ func TestStopped(t *testing.T) {
 		"": 0,
 	} {
 		testkit.OK(t, os.WriteFile(filepath.Join(g.path, "cpu.stat"), []byte(stat), 0o600))
-		if got := g.kept(); got != want {
-			t.Errorf("%q: %s", stat, got)
-		}
+		testkit.Is(t, want, g.kept(), stat)
 	}
 }
 
@@ -318,9 +310,7 @@ func TestGroupFiles(t *testing.T) {
 	if got := g.weight(3); got != (write{"cpu.weight", "300"}) {
 		t.Error(got)
 	}
-	if err := g.set(1, load{1, 1}); err == nil || !strings.Contains(err.Error(), "cpu.max") {
-		t.Errorf("a group without the file: %v", err)
-	}
+	testkit.Fails(t, g.set(1, load{1, 1}), "cpu.max", "a group without the file")
 }
 
 // TestGovernorKilled kills the governor: what it had slowed down runs on freely.

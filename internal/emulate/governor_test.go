@@ -205,9 +205,7 @@ func TestLoads(t *testing.T) {
 	for i := 1; len(l.uses) > 0; i++ {
 		testkit.OK(t, g.look(time.Duration(i)*sample))
 	}
-	if diff := cmp.Diff([]load{{1, 1}, {1, 2}, {1.25, 2}, {1.1875, 1}}, l.told, cmp.AllowUnexported(load{})); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Is(t, "", cmp.Diff([]load{{1, 1}, {1, 2}, {1.25, 2}, {1.1875, 1}}, l.told, cmp.AllowUnexported(load{})))
 	if l.low != 1 || g.totals.Asked != 0 || g.totals.Clocked != g.totals.Used {
 		t.Errorf("slowest %g, %+v", l.low, g.totals)
 	}

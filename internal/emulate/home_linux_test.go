@@ -82,9 +82,7 @@ func (s *service) slowed(t *testing.T) {
 // atHome requires that the service and all that it starts are where they were, with the limits that it had.
 func (s *service) atHome(t *testing.T) {
 	t.Helper()
-	if in, err := s.of(s.cmd.Process.Pid); err != nil || in != s.home {
-		t.Errorf("the service is in %s: %v", in, err)
-	}
+	testkit.Is(t, s.home, testkit.Must(s.of(s.cmd.Process.Pid))(t), "the service is in")
 	entries, _ := os.ReadDir(s.home)
 	for _, e := range entries {
 		if e.IsDir() {
@@ -186,9 +184,7 @@ func TestElsewhere(t *testing.T) {
 	}()
 	testkit.OK(t, put(filepath.Join(elsewhere, "cgroup.procs"), strconv.Itoa(other)))
 	g.join([]int{other})
-	if err := g.set(0.5, load{1, 1}); err == nil || !strings.Contains(err.Error(), "method stop") {
-		t.Errorf("a process of another group: %v", err)
-	}
+	testkit.Fails(t, g.set(0.5, load{1, 1}), "method stop", "a process of another group")
 	if err := g.release(); err != nil {
 		t.Error(err)
 	}

@@ -87,9 +87,7 @@ func TestDrop(t *testing.T) {
 			s := parsed(t, twoFactors)
 			before := fmt.Sprintf("%+v", *s)
 			got, err := Drop(s, c.why)
-			if after := fmt.Sprintf("%+v", *s); after != before {
-				t.Errorf("the study was changed:\n%s\n%s", before, after)
-			}
+			testkit.Is(t, before, fmt.Sprintf("%+v", *s), "the study was changed")
 			if c.contrasts == nil {
 				want := "t.toml: nothing that it compares is left on this host: quick: wait 1"
 				if bad, ok := errors.AsType[*Problems](err); !ok || bad.Error() != want {
@@ -107,10 +105,8 @@ func TestDrop(t *testing.T) {
 			for _, a := range got.Absent {
 				absent = append(absent, a.Factor+" "+a.Level+": "+a.Reason)
 			}
-			if diff := cmp.Diff([][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent,
-				contrasts(got)}); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			testkit.Same(t, [][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent,
+				contrasts(got)})
 			if v := workload.Value(got.Workload.Params, "operations").(int64); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
 				t.Errorf("held at %d in a %s design, want %s in %s", v, got.Design.Kind, c.held, c.kind)
 			}
@@ -234,9 +230,7 @@ func TestSectionAndExhausted(t *testing.T) {
 	}
 	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"}, `"mark"`: {`"marks"`, "did you mean mark?"}} {
 		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, everything())
-		if err == nil || !strings.Contains(err.Error(), now[1]) {
-			t.Errorf("%s gave %v", now[0], err)
-		}
+		testkit.Fails(t, err, now[1], now[0])
 	}
 }
 

@@ -143,9 +143,7 @@ func TestOverridden(t *testing.T) {
 		"500": "--set workload.rows=500: rows is given here and makes all levels of factor size alike, which varies size; take it out here",
 	} {
 		_, err := Parse("x.toml", "/", []byte(study), Overrides{Set: map[string]string{"workload.rows": rows}}, everything())
-		if got := fmt.Sprint(err); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		testkit.Is(t, want, fmt.Sprint(err))
 	}
 }
 

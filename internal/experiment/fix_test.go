@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -21,9 +22,7 @@ func TestFix(t *testing.T) {
 	if f := s.Factors[0]; f.Settle != 3*time.Second || f.Unsettled || s.Overrides["settle"] != "3s" {
 		t.Errorf("settles %v, %v, %v", f.Settle, f.Unsettled, s.Overrides)
 	}
-	if n := len(s.Contrasts); n != len(s.Factors[0].Levels)-1 {
-		t.Errorf("%d contrasts: %v", n, s.Contrasts)
-	}
+	testkit.Is(t, len(s.Factors[0].Levels)-1, len(s.Contrasts), "contrasts", s.Contrasts)
 	const two = `[study]
 name = "t"
 [[factor]]
@@ -52,9 +51,7 @@ interaction = ["a", "b"]`: {map[string]string{"workload.jitter": "0.2"}, []strin
 	} {
 		s, err := Parse("t.toml", t.TempDir(), []byte(two+text), Overrides{Set: c.set}, everything())
 		if c.contrasts == nil {
-			if err == nil || !strings.Contains(err.Error(), "nothing is left to vary") {
-				t.Errorf("%s: %v", text, err)
-			}
+			testkit.Fails(t, err, "nothing is left to vary", text)
 			continue
 		}
 		if err != nil {
@@ -74,10 +71,7 @@ interaction = ["a", "b"]`: {map[string]string{"workload.jitter": "0.2"}, []strin
 	for set, want := range map[string]string{"settle=soon": "settle",
 		"workload.log_dir=/tmp": "is given here and varied by factor log"} {
 		key, value, _ := strings.Cut(set, "=")
-		if _, err := Find("log-device", Overrides{Set: map[string]string{key: value}}, everything()); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", set, err)
-		}
+		testkit.Refused(Find("log-device", Overrides{Set: map[string]string{key: value}}, everything()))(t, want, set)
 	}
 }
 
@@ -90,9 +84,7 @@ func TestQuick(t *testing.T) {
 			continue // it wants something to be set
 		}
 		if plain.Harm == nil {
-			if err == nil || !strings.Contains(err.Error(), "--quick") {
-				t.Errorf("%s: %v", name, err)
-			}
+			testkit.Fails(t, err, "--quick", name)
 			continue
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -173,9 +174,7 @@ func TestHarmStopsAfterStrikes(t *testing.T) {
 				got += string(p)
 			}
 		}
-		if got != want {
-			t.Errorf("periods %s: %s, want %s", periods, got, want)
-		}
+		testkit.Is(t, want, got, "periods", periods)
 	}
 }
 
@@ -190,9 +189,7 @@ func TestHarmIsRecalled(t *testing.T) {
 		}
 		play(w, false, several(36, bin(0.010))...)
 		play(w, true, several(12, bin(0.030))...)
-		if v := hold(w, bin(0.010)); v.Stop != c.stops {
-			t.Errorf("a strike before that counts %v: %+v", c.counts, v)
-		}
+		testkit.Is(t, c.stops, hold(w, bin(0.010)).Stop, "a strike before that counts", c.counts)
 	}
 	w := served(math.NaN()).WatchHarm()
 	if w.Recall(12, true, true); !w.Recall(12, true, true) {

@@ -160,9 +160,7 @@ func TestKeysAreDescribed(t *testing.T) {
 				t.Errorf("%s: %s is not described", table, key)
 			}
 		}
-		if len(keys) != len(keysOf(table)) {
-			t.Errorf("%s: %d keys of %d", table, len(keys), len(keysOf(table)))
-		}
+		testkit.Is(t, len(keysOf(table)), len(keys), table, "keys of")
 	}
 }
 
@@ -187,9 +185,7 @@ func asJSON(t *testing.T, data []byte) any {
 func TestSchemaAcceptsStudies(t *testing.T) {
 	s := compiled(t)
 	texts := map[string][]byte{"smallest": []byte(smallest), "full": []byte(full)}
-	if len(Embedded(everything())) != len(files()) {
-		t.Errorf("%d of %d built-in studies can be read", len(Embedded(everything())), len(files()))
-	}
+	testkit.Is(t, len(files()), len(Embedded(everything())), "built-in studies can be read")
 	for _, e := range Embedded(everything()) {
 		texts[e.File] = e.Source
 	}
@@ -228,8 +224,6 @@ func TestStudiesTellEditors(t *testing.T) {
 		if !strings.HasPrefix(string(s.Source), "#:schema ./study.schema.json\n# ") {
 			t.Errorf("%s does not begin with its schema and a comment", s.File)
 		}
-		if s.Name+".toml" != s.File {
-			t.Errorf("%s is named %s", s.File, s.Name)
-		}
+		testkit.Is(t, s.File, s.Name+".toml", "is named", s.Name)
 	}
 }

@@ -53,9 +53,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("parameters %v: expected value, and not effect, which varies", got.Parameters)
 	}
 	got.Blocks, got.Responses, got.Parameters = nil, nil, nil
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got)
 	if s.Workload.Retries != 5 || s.Workload.WarmUp != 1 || s.Workload.Timeout != 10*time.Minute {
 		t.Errorf("workload %+v", s.Workload)
 	}
@@ -152,36 +150,26 @@ func TestAllKeys(t *testing.T) {
 		{Factor: result.Factor{Name: "n", Kind: "parameter", Levels: []string{"1", "true", "2.50"}, Baseline: "1",
 			Change: result.Online}, Parameter: "n", Timeout: time.Minute},
 	}
-	if diff := cmp.Diff(wantFactors, s.Factors); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, wantFactors, s.Factors)
 	wantContrasts := []result.Contrast{
 		{Factors: []string{"log"}, Levels: []string{"san"}, At: map[string]string{"n": "true", "bios": "max"}, Primary: true},
 		{Factors: []string{"bios", "n"}, Levels: []string{"max", "true"}}, {Factors: []string{"bios", "n"},
 			Levels: []string{"max", "2.50"}},
 	}
-	if diff := cmp.Diff(wantContrasts, s.Contrasts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, wantContrasts, s.Contrasts)
 	wantResponses := []Response{
 		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s",
 			Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
 		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher",
 			Compare: result.Ratio, Margin: 0.03}},
 	}
-	if diff := cmp.Diff(wantResponses, s.Responses); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, wantResponses, s.Responses)
 	cpu, steal := 0.03, 0.01
-	if diff := cmp.Diff(Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"},
-		Fingerprint: []string{"kernel", "smt"}}, s.Guard); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"},
+		Fingerprint: []string{"kernel", "smt"}}, s.Guard)
 	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001},
 		{Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
-	if diff := cmp.Diff(wantPicks, s.Config("").Picks); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, wantPicks, s.Config("").Picks)
 	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second ||
 		s.Workload.Retries != 2 || s.Budget != 6*time.Hour {
 		t.Errorf("%+v, budget %v", s.Workload, s.Budget)
@@ -236,9 +224,7 @@ func TestOverrides(t *testing.T) {
 	}
 	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5",
 		"workload.warmup": "4", "workload.expect": "2s"}
-	if diff := cmp.Diff(want, s.Overrides); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, s.Overrides)
 	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "it takes 6") {
 		t.Errorf("warnings %q: expected that 3 blocks give no verdict", w)
 	}
@@ -254,9 +240,7 @@ func TestOverrides(t *testing.T) {
 		{"study.seed", "1", "--set study.seed=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
 	} {
 		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, everything())
-		if got := fmt.Sprint(err); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
+		testkit.Is(t, c.want, fmt.Sprint(err))
 	}
 }
 
@@ -295,9 +279,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_, err = Parse("x.toml", "/", []byte(strings.Replace(text, "governor", "governr", 1)), Overrides{}, everything())
-	if want := `x.toml:3: governr: there is no such setting; did you mean governor?`; fmt.Sprint(err) != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	testkit.Is(t, `x.toml:3: governr: there is no such setting; did you mean governor?`, fmt.Sprint(err), err)
 }
 
 // A sysctl's name is the setting's, so that records and journals have one name of it.
@@ -325,9 +307,7 @@ func TestSysctlFactor(t *testing.T) {
 func TestFarWorkload(t *testing.T) {
 	k := Known{Workloads: []workload.Workload{all.Null{}}}
 	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
-	if want := `x.toml:6: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	testkit.Is(t, `x.toml:6: no workload "postgresql-benchmark"; there are null`, fmt.Sprint(err), err)
 }
 
 func TestDuration(t *testing.T) {

@@ -58,40 +58,28 @@ func parseWatched(text string) (*Study, error) {
 }
 
 func TestSwitchback(t *testing.T) {
-	s, err := parseWatched(onService)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parseWatched(onService))(t)
 	want := result.Design{Kind: result.Switchback, Alpha: 0.05, Looks: []int{10, 14, 20, 30, 43, 60, 86, 120}, Repeats: 1}
-	if diff := cmp.Diff(want, s.Design); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, s.Design)
 	if f := s.Factors[0]; f.Settle != PilotWashout || !f.Unsettled {
 		t.Errorf("settles %v, a guess: %v", f.Settle, f.Unsettled)
 	}
 	nan := math.NaN()
-	if diff := cmp.Diff(&Harm{Responses: []string{"cpu_per_transaction", "latency_p99"}, Above: 0.4,
+	testkit.Is(t, "", cmp.Diff(&Harm{Responses: []string{"cpu_per_transaction", "latency_p99"}, Above: 0.4,
 		Limits: []float64{nan, nan}, Strikes: 2, Every: 10 * time.Second},
-		s.Harm, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); diff != "" {
-		t.Error(diff)
-	}
+		s.Harm, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })))
 	// 1 warm-up, 10 short pairs, and long ones.
 	if least, most := Duration(s, 0); least != 5*time.Minute+10*10*time.Minute || most != least+110*18*time.Minute {
 		t.Errorf("takes %v to %v", least, most)
 	}
 	var b strings.Builder
-	if err := Describe(&b, s, 100); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Describe(&b, s, 100))
 	testkit.Equal(t, "testdata/switchback.txt", b.String())
 }
 
 // The coin of each pair is fair, whatever those before it showed.
 func TestPairsAreDrawnByAFairCoin(t *testing.T) {
-	s, err := parseWatched(onService)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parseWatched(onService))(t)
 	s.Design.Looks = []int{2000}
 	for s.Design.Seed = range 5 {
 		_, blocks := Plan(s)
@@ -123,10 +111,7 @@ func TestSwitchbackOfOwnWorkHasNoHarm(t *testing.T) {
 
 // A period without a look would be watched by nobody.
 func TestPeriodsHaveLooks(t *testing.T) {
-	text, err := studies.Files.ReadFile("live.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(studies.Files.ReadFile("live.toml"))(t)
 	for short, want := range map[string]string{
 		"1s":    "",
 		"900ms": "live.toml: a period of 900ms is shorter than a look of 1s, so that harm would not be seen; make periods longer or looks shorter",
@@ -166,26 +151,18 @@ func TestLives(t *testing.T) {
 			!strings.HasPrefix(s.Title, c.factor+" "+c.level+" on a live service") || len(s.Overrides) != len(c.set) {
 			t.Errorf("%s: %s, %q, %+v", c.study, s.Name, s.Title, f)
 		}
-		if (s.Instead != "") != (c.study == "live-governor") {
-			t.Errorf("%s: instead %q", c.study, s.Instead)
-		}
+		testkit.Is(t, (c.study == "live-governor"), (s.Instead != ""), c.study, "instead", s.Instead)
 		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil && again.Title != s.Title {
 			t.Errorf("%s: its file: %v", c.study, err)
 		}
 		for _, r := range s.Responses {
-			if r.Primary != (r.Name == c.decides) {
-				t.Errorf("%s: %s decides: %v", c.study, r.Name, r.Primary)
-			}
+			testkit.Is(t, (r.Name == c.decides), r.Primary, c.study, r.Name, "decides")
 		}
 	}
 	for _, set := range []map[string]string{{"setting.thp": "never", "server.x": "1"}, {"setting.thp": "never", "setting.epp": "power"}} {
-		if _, err := Find("live", Overrides{Set: set}, k); err == nil || !strings.Contains(err.Error(), "one can be varied at a time") {
-			t.Errorf("%v: %v", set, err)
-		}
+		testkit.Refused(Find("live", Overrides{Set: set}, k))(t, "one can be varied at a time", set)
 	}
-	if len(Names()) != len(files())+len(lives) {
-		t.Error(Names())
-	}
+	testkit.Is(t, len(files())+len(lives), len(Names()), Names())
 }
 
 func TestBadSwitchbacks(t *testing.T) {

@@ -65,9 +65,7 @@ func TestDecompose(t *testing.T) {
 		near(t, "no more wait for a CPU than there is time", find(parts, RunQueue).Seconds, 6)
 		near(t, "the log's wait was one for a CPU", find(parts, LogWait).Within, 1.5)
 		near(t, "the application has none", find(parts, Application).Seconds, 0)
-		if len(warnings) != 1 {
-			t.Errorf("warnings: %q", warnings)
-		}
+		testkit.Is(t, 1, len(warnings), "warnings", warnings)
 	})
 	t.Run("what did not show as running is taken out of waits", func(t *testing.T) {
 		waits := map[Key]float64{{Part: Idle, Event: "Client:ClientRead"}: 0.6,
@@ -86,9 +84,7 @@ func TestDecompose(t *testing.T) {
 			t.Errorf("it may be all of idle: at least %v", low)
 		}
 		near(t, "unexplained", find(parts, Unexplained).Seconds, 0)
-		if len(warnings) != 0 {
-			t.Errorf("warnings %q", warnings)
-		}
+		testkit.Is(t, 0, len(warnings), "warnings", warnings)
 		b := r.Saving(RunQueue, nil)
 		near(t, "share", b.Share, 4.5/6.5)
 		near(t, "likely", b.Likely, 4.5/6.5)

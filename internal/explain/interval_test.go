@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // stay simulates what sessions do that spend share of their time in a part, each
@@ -90,9 +91,7 @@ func TestUnseen(t *testing.T) {
 			t.Errorf("%v samples: %v, expected %v", n, got, want)
 		}
 	}
-	if unseen(0) != 1 {
-		t.Error("without samples all is possible")
-	}
+	testkit.Is(t, 1, unseen(0), "without samples all is possible")
 }
 
 // queue runs jobs that compute, take one lock and hold it over some work and a part
@@ -182,18 +181,14 @@ func TestVaries(t *testing.T) {
 			t.Errorf("%v: %v, expected %v", c.num, got, c.want)
 		}
 	}
-	if varies([]float64{1}, []float64{2}) != 0 {
-		t.Error("a single stretch has no spread")
-	}
+	testkit.Is(t, 0, varies([]float64{1}, []float64{2}), "a single stretch has no spread")
 }
 
 // A sample that takes long comes seldom: asking stays near half a percent of one CPU.
 func TestPace(t *testing.T) {
 	for cost, want := range map[float64]time.Duration{10e-6: 10 * time.Millisecond, 300e-6: 60 * time.Millisecond,
 		5e-3: 500 * time.Millisecond, 30e-3: 3 * time.Second, 1: rarest} {
-		if got := Pace([]float64{cost}); got != want {
-			t.Errorf("a sample of %v s: one in %v, want %v", cost, got, want)
-		}
+		testkit.Is(t, want, Pace([]float64{cost}), "a sample of", cost, "s: one in")
 	}
 }
 

@@ -102,8 +102,6 @@ func TestToldSamplesDivideTheRest(t *testing.T) {
 				t.Errorf("samples said %v, the interval is %v to %v", off, p.Share.Low, p.Share.High)
 			}
 		}
-		if text := strings.Join(warnings, "; "); text != "" {
-			t.Error(text)
-		}
+		testkit.Is(t, "", strings.Join(warnings, "; "))
 	}
 }

@@ -3,6 +3,8 @@ package explain
 import (
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // TestChains: each session that waits is followed to who holds at the end.
@@ -91,9 +93,7 @@ func TestFingerprint(t *testing.T) {
 	} {
 		for _, s := range alike[1:] {
 			a, b := normal(alike[0], false), normal(s, false)
-			if a != b {
-				t.Errorf("%q and %q", a, b)
-			}
+			testkit.Is(t, b, a)
 		}
 	}
 	for _, pair := range [][2]string{{"select a from t1", "select a from t2"}, {`select "a"`, `select "b"`}, {"update t set a = 1", "update t set b = 1"}} {

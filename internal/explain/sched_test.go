@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"hostlab/internal/testkit"
 )
 
 // A thread that waited for a CPU for half of its life is taken to have done so until its
@@ -35,9 +37,7 @@ func TestUnseenWait(t *testing.T) {
 		}
 		got := watch.Account(Growth{Values: after})
 		want := &CPUTime{Queue: 2.25, QueueLow: 2, QueueHigh: 3, Source: "schedstat"}
-		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Is(t, "", cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hostlab/internal/check"
+	"hostlab/internal/testkit"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -74,22 +75,14 @@ func TestRefused(t *testing.T) {
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, data []byte) {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	pack := func(data []byte) []byte {
 		var out bytes.Buffer
 		z := gzip.NewWriter(&out)
-		if _, err := z.Write(data); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(z.Write(data))(t)
+		testkit.OK(t, z.Close())
 		return out.Bytes()
 	}
 	good := []byte(body("2026-11-23T11:00:00Z", "", ""))
@@ -99,9 +92,7 @@ func TestSpool(t *testing.T) {
 	write("notes.txt", []byte("not read"))
 	write("db3/bomb.json.gz", pack(make([]byte, MaxBody+1)))
 	write("db3/torn.json.gz", pack(good)[:30])
-	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink("/etc/hostname", filepath.Join(dir, "out.json")))
 	hosts, refused := "", ""
 	err := Spool(dir, now, func(s Spooled) error {
 		if s.Err != nil {
@@ -116,9 +107,7 @@ func TestSpool(t *testing.T) {
 	}
 	for _, want := range []string{"bomb.json.gz: it is larger than 16 MiB", "torn.json.gz: it cannot be read",
 		"out.json: "} {
-		if !strings.Contains(refused, want) {
-			t.Errorf("%q is not in %q", want, refused)
-		}
+		testkit.Has(t, refused, want)
 	}
 }
 
@@ -126,10 +115,7 @@ func TestSpool(t *testing.T) {
 func TestSharesAreShares(t *testing.T) {
 	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
 		"service": {"name": "s"}, "time": {"wall": 1, "active": 1}, "levers": [{"name": "clock", "likely": 1e308, "at_most": -0.1}, {"name": "idle", "likely": 1, "at_most": 1}]}`
-	d, err := Read([]byte(text), "", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Read([]byte(text), "", now))(t)
 	if l := d.Levers[0]; l.Likely != nil || l.AtMost != nil || l.SecondsPerDay != nil ||
 		*d.Levers[1].SecondsPerDay != 86400 {
 		t.Errorf("%+v", d.Levers)
@@ -140,10 +126,7 @@ func TestSharesAreShares(t *testing.T) {
 func TestNoiseIsAShare(t *testing.T) {
 	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "levers": [], "probes": [
 		{"name": "commit", "value": 0.002, "unit": "s", "noise_floor": 0.0001, "n": 9}, {"name": "alu", "value": 2, "unit": "ratio", "noise_floor": 0.03, "n": 9}]}`
-	d, err := Read([]byte(text), "", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Read([]byte(text), "", now))(t)
 	if a, b := *d.Measured[0].Noise, *d.Measured[1].Noise; math.Abs(a-0.05) > 1e-12 || b != 0.03 {
 		t.Errorf("%v and %v", a, b)
 	}
@@ -167,8 +150,6 @@ func TestAcceptOfSettings(t *testing.T) {
 func TestADay(t *testing.T) {
 	for seconds, want := range map[float64]string{0.12: "0.12 s a day", 90: "90 s a day", 3600: "60 min a day",
 		15000: "4.17 h a day", 390351: "108 h a day", 14400000: "4000 h a day"} {
-		if got := ADay(seconds); got != want {
-			t.Errorf("%g s: %s, want %s", seconds, got, want)
-		}
+		testkit.Is(t, want, ADay(seconds), seconds, "s")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hostlab/internal/check"
+	"hostlab/internal/testkit"
 )
 
 type simulatedHost struct {
@@ -68,10 +69,7 @@ func TestOutliersOfSimulatedFleets(t *testing.T) {
 			wrong := 0
 			is := map[string]bool{}
 			for _, o := range found {
-				i, err := strconv.Atoi(o.Host[1:])
-				if err != nil {
-					t.Fatal(err)
-				}
+				i := testkit.Must(strconv.Atoi(o.Host[1:]))(t)
 				if i >= apart || o.Ratio < 1.03 {
 					wrong++
 				} else {
@@ -137,9 +135,7 @@ func TestStratum(t *testing.T) {
 	if a, b := Stratum(facts("540000000000")), Stratum(facts("270000000000")); a == b {
 		t.Errorf("%q twice", a)
 	}
-	if Stratum(map[string]Value{"topology.threads": {"64", "", "ok"}}) != "" {
-		t.Error("a processor that is not known")
-	}
+	testkit.Is(t, "", Stratum(map[string]Value{"topology.threads": {"64", "", "ok"}}), "a processor that is not known")
 }
 
 func TestConditions(t *testing.T) {

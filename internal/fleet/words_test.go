@@ -46,8 +46,6 @@ func TestMeasurementWords(t *testing.T) {
 		"degree.speedup.4":            "speed-up of a cached query, 4 workers",
 		"commit.p75":                  "", "later.figure.cpu0": "", "": "",
 	} {
-		if got := MeasurementWords(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		testkit.Is(t, want, MeasurementWords(name), name)
 	}
 }

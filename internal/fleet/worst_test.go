@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/testkit"
 )
 
 // The fleet's answer begins with one host and why: time that was measured counts before findings, the worst of these
@@ -54,8 +55,6 @@ func TestWorst(t *testing.T) {
 	twin, other := host("a", 60), host("b", 7200)
 	twin.Stratum, other.Stratum = "x, 8 CPUs", "x, 8 CPUs"
 	for want, hosts := range map[string][]*Host{"hostlab fleet diff b a": {twin, other, host("c", 0)}, "": {host("c", 0), other}} {
-		if w := Status(hosts, 5, now, 50*time.Hour).Worst; w.Type != want {
-			t.Errorf("%q, want %q", w.Type, want)
-		}
+		testkit.Is(t, want, Status(hosts, 5, now, 50*time.Hour).Worst.Type)
 	}
 }

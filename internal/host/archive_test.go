@@ -3,7 +3,6 @@ package host_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"hostlab/internal/host"
@@ -33,9 +32,7 @@ init
 	if names, err := tree.Dir("/dev/shm"); err != nil || len(names) != 0 {
 		t.Errorf("the empty directory: %v, %v", names, err)
 	}
-	if got := tree.Text("/sys/block/gone/size").State; got != host.StateAbsent {
-		t.Errorf("below a link that leads nowhere: %s", got)
-	}
+	testkit.Is(t, host.StateAbsent, tree.Text("/sys/block/gone/size").State, "below a link that leads nowhere")
 }
 
 func TestExtractArchiveRefuses(t *testing.T) {
@@ -59,9 +56,7 @@ func TestExtractArchiveRefuses(t *testing.T) {
 			if c.want == "" {
 				return // "->" without a target is a plain, if odd, name
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			testkit.Fails(t, err, c.want, "error")
 			for _, d := range []string{parent, filepath.Join(parent, "in")} {
 				if entries, _ := os.ReadDir(d); len(entries) != 1 {
 					t.Errorf("something was written outside: %v", entries)

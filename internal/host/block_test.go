@@ -1,8 +1,9 @@
 package host
 
 import (
-	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -104,12 +105,8 @@ func TestStackOfDevices(t *testing.T) {
 			mount("xfs", "8:17", "/dev/sdb1", ""), []string{"disk on /data xfs", "sdb1 partition", "-sdb scsi ST4000"}, ""},
 	} {
 		s := StorageOf(withPath(t, tree(t, c.archive), "/data"), "/data")
-		if diff := cmp.Diff(c.want, show(s)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s%+v", c.name, diff, s.Class)
-		}
-		if !strings.Contains(s.Class.Reason, c.why) {
-			t.Errorf("%s: %s, which does not say %q", c.name, s.Class.Reason, c.why)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, show(s)), c.name, "-want +got)", s.Class)
+		testkit.Has(t, s.Class.Reason, c.why, c.name)
 		for _, l := range s.Stack {
 			if cache := l.Queue; cache != nil && cache.WriteCache.State != StateOK && l.Kind != "dm" {
 				t.Errorf("%s: the cache of %s is not read", c.name, l.Name)
@@ -134,8 +131,6 @@ func TestFileSystemsBelow(t *testing.T) {
 		for _, m := range StorageOf(withPath(t, tree(t, c.archive), c.path), c.path).Below {
 			got = append(got, m.MountPoint.Value+" "+m.FSType.Value+" "+m.Options.Value)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		testkit.Same(t, c.want, got, c.name)
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
+	"hostlab/internal/testkit"
 )
 
 func cacheLines(caches []host.Cache) []string {
@@ -38,9 +37,7 @@ func TestCaches(t *testing.T) {
 		{"none", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, cacheLines(cpuTree(t, core2x2+c.files).Topology.Caches)); d != "" {
-				t.Error(d)
-			}
+			testkit.Same(t, c.want, cacheLines(cpuTree(t, core2x2+c.files).Topology.Caches))
 		})
 	}
 }

@@ -3,6 +3,8 @@ package host
 import (
 	"math"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // TestRequestOf: a weight stands for one request or another, by the runtime's formula. runc 1.3.1 made 77 of 2,000
@@ -59,13 +61,9 @@ func TestClaimsOutermost(t *testing.T) {
 	c = ReadClaims(tree(t, archive), 7, "web", "/docker/cd", true)
 	for what, state := range map[string]State{"request": c.Request.State, "CPU": c.Limits.CPUQuota.State, "memory": c.Limits.MemoryMax.State,
 		"periods": c.Limits.CPUPeriods.State, "kills": c.Limits.MemoryKills.State, "CPUs": c.Limits.CPUSet.State} {
-		if state != StateError {
-			t.Errorf("%s of a container that the process is not in: %v", what, state)
-		}
+		testkit.Is(t, StateError, state, what, "of a container that the process is not in")
 	}
-	if len(c.Huge) != 0 {
-		t.Errorf("%+v", c.Huge)
-	}
+	testkit.Is(t, 0, len(c.Huge), c.Huge)
 }
 
 // TestReadClaims: the limits are those of the container's group and of its pod's, whatever group inside a process is

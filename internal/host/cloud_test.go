@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hostlab/internal/clouds"
+	"hostlab/internal/testkit"
 )
 
 const ebs = `-- sys/class/block/nvme1n1/device/model --
@@ -68,9 +69,7 @@ func TestCloudWords(t *testing.T) {
 		"Amazon EC2 trn1.2xlarge": false, "Microsoft Corporation Virtual Machine": false, "": false} {
 		f := &Facts{}
 		f.Identity.Product = Known(product, "", "x")
-		if got := f.Burstable(); got != want {
-			t.Errorf("%s: %v", product, got)
-		}
+		testkit.Is(t, want, f.Burstable(), product)
 	}
 	for hypervisor, says := range map[string]string{"hyper-v (Azure)": "Azure Monitor",
 		"kvm (Google Cloud)": "Cloud Monitoring", "kvm (Amazon EC2)": "", "kvm": "", "none": ""} {

@@ -22,9 +22,7 @@ import (
 
 func TestLook(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	if err := host.Look(host.Tree{Root: missing}); err == nil || !strings.Contains(err.Error(), missing) {
-		t.Errorf("a folder that is not there: %v", err)
-	}
+	testkit.Fails(t, host.Look(host.Tree{Root: missing}), missing, "a folder that is not there")
 	for _, c := range []struct {
 		name, archive string
 		ok            bool
@@ -37,9 +35,7 @@ func TestLook(t *testing.T) {
 		{"only /sys", "-- sys/block/ --\n-- proc/ --\n", true},
 	} {
 		err := host.Look(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)})
-		if (err == nil) != c.ok {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		testkit.Is(t, c.ok, (err == nil), c.name, err)
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: more than one line: %v", c.name, err)
 		}
@@ -85,15 +81,12 @@ func TestGarbledMachines(t *testing.T) {
 	base := t.TempDir()
 	testkit.OK(t, testkit.MadeHybrid(base))
 	var files []string
-	err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			files = append(files, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	testkit.Check(t, func(t *rapid.T) {
 		kept := map[string][]byte{}
 		defer func() {

@@ -64,10 +64,7 @@ func answersSoon(t *testing.T, tree Tree, what string) {
 
 // corrupt damages files and folders of a tree, and says how.
 func corrupt(t *testing.T, r *rand.Rand, dir string) (done []string) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(dir))(t)
 	defer root.Close()
 	var names, dirs []string
 	testkit.OK(t, fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
@@ -96,10 +93,7 @@ func corrupt(t *testing.T, r *rand.Rand, dir string) (done []string) {
 		how := r.IntN(8)
 		switch how {
 		case 0:
-			parent, err2 := root.Open(path.Dir(name))
-			if err2 != nil {
-				t.Fatal(err2)
-			}
+			parent := testkit.Must(root.Open(path.Dir(name)))(t)
 			err = syscall.Mkfifo(fmt.Sprintf("/proc/self/fd/%d/%s", parent.Fd(), path.Base(name)), 0o644)
 			parent.Close()
 		case 1:

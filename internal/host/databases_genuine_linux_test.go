@@ -95,10 +95,7 @@ func TestDeviceAsConfiguration(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(base) })
 	const device = "/dev/hostlab-test-null"
 	t.Cleanup(func() { os.Remove(device) })
-	sh, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sh := testkit.Must(os.ReadFile("/bin/sh"))(t)
 	program, link := filepath.Join(base, "mariadbd"), filepath.Join(base, "link")
 	for _, err := range []error{
 		os.WriteFile(program, sh, 0o755), os.WriteFile(filepath.Join(base, "ibdata1"), nil, 0o600), os.Symlink(device, link),

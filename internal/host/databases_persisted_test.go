@@ -1,6 +1,10 @@
 package host
 
-import "testing"
+import (
+	"testing"
+
+	"hostlab/internal/testkit"
+)
 
 const (
 	persistedV2 = `{"Version": 2, "mysql_static_variables": {"innodb_flush_method": {"Value": "fsync", "Metadata": {"Host": "", "User": "root", "Timestamp": 1}}},
@@ -40,9 +44,7 @@ func TestPersistedLines(t *testing.T) {
 	if again := string(persistedLines([]byte(kept))); kept != want || again != want {
 		t.Errorf("%s, and again %s, want %s", kept, again, want)
 	}
-	if kept := persistedLines([]byte(`{"a": "s3cret`)); string(kept) != "{" {
-		t.Errorf("%s is kept of what cannot be read", kept)
-	}
+	testkit.Is(t, "{", string(persistedLines([]byte(`{"a": "s3cret`))), "is kept of what cannot be read")
 }
 
 // What the server says wins, except where it says what it has persisted: there it has to be changed.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 // proc is the archive of a process.
@@ -159,9 +159,7 @@ func TestReadDatabases(t *testing.T) {
 				got = append(got, fmt.Sprintln(db.Kind, db.PID, db.DataDir.Or(string(db.DataDir.State)), db.LogDir.Or(string(db.LogDir.State))))
 				got[len(got)-1] = got[len(got)-1][:len(got[len(got)-1])-1]
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.Same(t, tt.want, got)
 		})
 	}
 }
@@ -172,12 +170,8 @@ func TestStorageOfAnotherNamespace(t *testing.T) {
 		"-- proc/9/root/var/lib/pg/pg_wal -> /wal --\n-- proc/9/root/wal/ --\n"+
 		"-- proc/9/mountinfo --\n1 0 0:50 / / rw - overlay o rw\n2 1 259:1 / /wal rw - ext4 /dev/nvme0n1p1 rw\n"),
 		"/proc/9/root/var/lib/pg/pg_wal")
-	if diff := cmp.Diff([]string{"nvme on /wal ext4", "nvme0n1p1 partition", "-nvme0n1 nvme SAMSUNG MZ1"}, show(s)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if s.Resolved.Value != "/proc/9/root/wal" {
-		t.Errorf("resolved %+v", s.Resolved)
-	}
+	testkit.Same(t, []string{"nvme on /wal ext4", "nvme0n1p1 partition", "-nvme0n1 nvme SAMSUNG MZ1"}, show(s))
+	testkit.Is(t, "/proc/9/root/wal", s.Resolved.Value, "resolved", s.Resolved)
 }
 
 func FuzzCmdline(f *testing.F) {

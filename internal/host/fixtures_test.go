@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"hostlab/internal/testkit"
@@ -58,9 +57,7 @@ func TestFixturesAreListed(t *testing.T) {
 			t.Errorf("%s is not in the list of fixtures", f)
 		}
 	}
-	if len(files) != len(fixtures) {
-		t.Errorf("%d files for %d fixtures", len(files), len(fixtures))
-	}
+	testkit.Is(t, len(fixtures), len(files), "files for", "fixtures")
 }
 
 // Everything that names one machine, person or network. What recordMask makes of
@@ -106,9 +103,7 @@ func TestFixtures(t *testing.T) {
 					t.Errorf("%s: address %q", f, ip)
 				}
 			}
-			if got := tree.Text("/proc/sys/kernel/hostname").Or("host"); got != "host" {
-				t.Errorf("host name %q", got)
-			}
+			testkit.Is(t, "host", tree.Text("/proc/sys/kernel/hostname").Or("host"), "host name")
 			checkMembers(t, tree, a)
 
 			online, ok := tree.List(sysCPU + "online").Get()
@@ -173,13 +168,9 @@ func TestFixturesRecordAgain(t *testing.T) {
 			first := unpack(t, a)
 			again := record(t, first, string(a.Comment), asked)
 			second := unpack(t, again)
-			if diff := cmp.Diff(factsText(t, first, asked), factsText(t, second, asked)); diff != "" {
-				t.Errorf("(-recorded +recorded again):\n%s", diff)
-			}
+			testkit.Same(t, factsText(t, first, asked), factsText(t, second, asked), "(-recorded +recorded again)")
 			third := record(t, second, string(a.Comment), asked)
-			if diff := cmp.Diff(string(txtar.Format(again)), string(txtar.Format(third))); diff != "" {
-				t.Errorf("(-recorded again +a third time):\n%s", diff)
-			}
+			testkit.Same(t, string(txtar.Format(again)), string(txtar.Format(third)), "(-recorded again +a third time)")
 		})
 	}
 }
@@ -209,8 +200,6 @@ func TestFixtureStacks(t *testing.T) {
 		"/mnt/data": append([]string{"virtual on /mnt/data xfs"}, below("")...),
 		"/mnt/log":  append([]string{"virtual on /mnt/log ext4", "loop0 loop /mnt/data/log.img"}, below("-")...),
 	} {
-		if diff := cmp.Diff(want, show(StorageOf(tree, p))); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", p, diff)
-		}
+		testkit.Same(t, want, show(StorageOf(tree, p)), p)
 	}
 }

@@ -64,9 +64,7 @@ func TestDomainScope(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := cpuTree(t, core2x2+c.files).Frequency.DomainScope
-			if s := got.Or(string(got.State)); s != c.want {
-				t.Errorf("scope %q (from %s), want %q", s, got.Source, c.want)
-			}
+			testkit.Is(t, c.want, got.Or(string(got.State)), "scope", "from", got.Source)
 		})
 	}
 }
@@ -87,9 +85,7 @@ func TestBoost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := stateText(cpuTree(t, core2x2+c.files).Frequency.Boost)
-			if got != c.want {
-				t.Errorf("boost %q, want %q", got, c.want)
-			}
+			testkit.Is(t, c.want, got, "boost")
 		})
 	}
 }
@@ -154,9 +150,7 @@ cpu0/acpi_cppc/nominal_freq: 2250
 		{"current", cur[3].Frequency, "1800000000"},
 		{"share of maximum", cur[3].Percent, "75"},
 	} {
-		if got := stateText(c.got); got != c.want {
-			t.Errorf("%s: %s, want %s", c.what, got, c.want)
-		}
+		testkit.Is(t, c.want, stateText(c.got), c.what)
 	}
 }
 
@@ -173,9 +167,7 @@ func TestGuestWithoutCpufreq(t *testing.T) {
 			t.Errorf("cpu%d: %s", c.CPU, stateText(c.Frequency))
 		}
 	}
-	if got := f.Frequency.DomainScope.State; got != host.StateAbsent {
-		t.Errorf("domain scope is %s", got)
-	}
+	testkit.Is(t, host.StateAbsent, f.Frequency.DomainScope.State, "domain scope is")
 }
 
 // Before Linux 4.3 there were no policy directories.
@@ -184,7 +176,5 @@ func TestPoliciesOfOldKernels(t *testing.T) {
 	if len(f.Frequency.Policies) != 2 || f.Frequency.Policies[1].ID != 2 || f.Frequency.Policies[1].Governor.Value != "ondemand" {
 		t.Errorf("policies: %+v", f.Frequency.Policies)
 	}
-	if got := f.Frequency.DomainScope.Or("?"); got != "core" {
-		t.Errorf("domain scope %s", got)
-	}
+	testkit.Is(t, "core", f.Frequency.DomainScope.Or("?"), "domain scope")
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/testkit"
@@ -62,9 +61,7 @@ U30
 		ClockTicksHz: Known[int64](1000, "Hz", "/boot/config-5.14.0-427.el9.x86_64 CONFIG_HZ"),
 		Preemption:   Fact[string]{Source: "/sys/kernel/debug/sched/preempt", State: StateAbsent, Reason: "no such file or directory"},
 	}
-	if diff := cmp.Diff(want, id); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Same(t, want, id)
 }
 
 func TestReadIdentityElsewhere(t *testing.T) {
@@ -73,9 +70,7 @@ func TestReadIdentityElsewhere(t *testing.T) {
 	got := []string{id.OS.Value, id.Kernel.Value, id.Arch.Value, id.CPUModel.Value, id.CPUVendor.Value, id.Product.Value,
 		string(id.Hostname.State), string(id.Microcode.State), string(id.ClockTicksHz.State)}
 	want := []string{"Void", "6.1.0-28-arm64", "arm64", "Neoverse N1", "Arm", "Ampere Altra", "absent", "absent", "absent"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Same(t, want, got)
 	empty := readIdentity(tree(t, "-- proc/sys/x --\n-- sys/x --\n"))
 	for _, f := range []Fact[string]{empty.Hostname, empty.OS, empty.Kernel, empty.Arch, empty.CPUModel, empty.Product, empty.BIOS} {
 		if f.State != StateAbsent || f.Source == "" {
@@ -98,9 +93,7 @@ func TestProcessorModels(t *testing.T) {
 	} {
 		id := readIdentity(tree(t, "-- proc/cpuinfo --\n"+c.cpuinfo))
 		got := []string{id.CPUModel.Or(string(id.CPUModel.State)), id.CPUVendor.Or(string(id.CPUVendor.State)), id.Arch.Or(string(id.Arch.State))}
-		if diff := cmp.Diff([]string{c.model, c.vendor, c.arch}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.cpuinfo, diff)
-		}
+		testkit.Same(t, []string{c.model, c.vendor, c.arch}, got, c.cpuinfo)
 	}
 }
 

@@ -50,9 +50,7 @@ cpu2/cpuidle/state0/disable: maybe
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error("states (-want +got):\n" + d)
 	}
-	if got := stateText(f.Idle.Governor); got != "menu" {
-		t.Errorf("governor %s", got)
-	}
+	testkit.Is(t, "menu", stateText(f.Idle.Governor), "governor")
 }
 
 func TestLatencyLimits(t *testing.T) {

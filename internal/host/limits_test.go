@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"hostlab/internal/testkit"
 )
 
 const rlimits = `-- proc/self/limits --
@@ -136,9 +138,7 @@ hierarchical_memory_limit 536870912
 				Processes:   Known[int64](4096, "", "/proc/self/limits Max processes"),
 			}
 			others := cmpopts.IgnoreFields(Limits{}, "CPUPeriods", "CPUThrottled", "MemoryHigh", "MemoryEvents", "MemoryKills", "MemoryStalled")
-			if diff := cmp.Diff(want, l, others); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.Is(t, "", cmp.Diff(want, l, others), "-want +got)")
 		})
 	}
 }
@@ -163,22 +163,16 @@ func TestLimitsOutOfSight(t *testing.T) {
 		l := readLimits(tr, "/proc/9")
 		states := []State{l.CPUQuota.State, l.CPUThrottled.State, l.MemoryMax.State, l.MemoryHigh.State, l.MemoryKills.State, l.MemoryEvents.State, l.MemoryStalled.State, l.CPUSet.State}
 		for i, state := range states {
-			if (state == StateError) != !c.seen {
-				t.Errorf("%s: limit %d is %s: %s", name, i, state, l.CPUQuota.Reason)
-			}
+			testkit.Is(t, !c.seen, (state == StateError), name, "limit", i, state, l.CPUQuota.Reason)
 		}
-		if l.Cgroup.Value != c.group {
-			t.Errorf("%s: group %+v", name, l.Cgroup)
-		}
+		testkit.Is(t, c.group, l.Cgroup.Value, name, "group", l.Cgroup)
 	}
 }
 
 func TestReadLimitsWithoutProc(t *testing.T) {
 	l := readLimits(tree(t, "-- x --\n"), self)
 	for _, s := range []State{l.Affinity.State, l.CgroupV.State, l.CPUQuota.State, l.CPUSet.State, l.MemoryMax.State, l.OpenFiles.State} {
-		if s != StateMasked {
-			t.Errorf("%+v", l)
-		}
+		testkit.Is(t, StateMasked, s, l)
 	}
 	l = readLimits(tree(t, "-- proc/self/cgroup --\n"), self)
 	if l.CgroupV.State != StateAbsent || l.CgroupV.Reason != "the process is in no cgroup" || l.CPUQuota.State != StateAbsent {

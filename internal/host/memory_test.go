@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 const meminfo = `-- proc/meminfo --
@@ -64,9 +64,7 @@ Filename				Type		Size		Used		Priority
 		{m.ShmSize, Known[int64](64<<20, "B", "/proc/self/mountinfo size of /dev/shm")},
 		{m.PageSize, Known[int64](4096, "B", "the only page size of amd64")},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Same(t, c.want, c.got)
 	}
 }
 
@@ -142,9 +140,7 @@ full avg10=0.00 avg60=0.00 avg300=0.00 total=0
 		{k.PressureIO.State, StateAbsent},
 		{k.PressureIO.Reason, "pressure accounting is off; the kernel option psi=1 turns it on"},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Same(t, c.want, c.got)
 	}
 	for _, s := range []string{"", "1 2 3", "1 2 3 x", "1 2 3 4 5"} {
 		if f := readKernel(tree(t, "-- proc/sys/kernel/sem --\n"+s+"\n")).Sem; f.State != StateError {
@@ -156,8 +152,6 @@ full avg10=0.00 avg60=0.00 avg300=0.00 total=0
 // What swap space lies on is not known from a file without its head, and there is none below a head alone.
 func TestSwapOn(t *testing.T) {
 	for text, want := range map[string]State{"Filename Type\n": StateAbsent, "x\n": StateError, "!errno EACCES\n": StateDenied, "Filename\n/a b c\n": StateOK} {
-		if f := readMemory(tree(t, "-- proc/swaps --\n"+text)).SwapOn; f.State != want {
-			t.Errorf("%q: %+v", text, f)
-		}
+		testkit.Is(t, want, readMemory(tree(t, "-- proc/swaps --\n"+text)).SwapOn.State, text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/testkit"
@@ -68,7 +67,5 @@ func TestUserMounts(t *testing.T) {
 	got := UserMounts(tree(t, mountinfo(`36 35 98:0 / /home/eve/at rw - fuse.delay delay rw,user_id=54321,group_id=0`,
 		`37 35 98:1 / /var/lib/with\040space rw,nosuid shared:1 - fuse.delay delay rw,user_id=0,group_id=0,allow_other`,
 		`38 35 98:2 / /mnt rw - ext4 /dev/user_id=0 rw,user_id=0`, `39 35 98:3 / /odd rw - fuse.delay delay rw,user_id=00`)), "fuse.delay", 0)
-	if diff := cmp.Diff(map[int]string{37: "/var/lib/with space"}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[int]string{37: "/var/lib/with space"}, got)
 }

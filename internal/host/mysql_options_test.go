@@ -3,6 +3,8 @@ package host
 import (
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // An option of MySQL and MariaDB is read as the server reads it, wherever it stands.
@@ -103,9 +105,7 @@ func TestMySQLsSections(t *testing.T) {
 			files += "-- var/lib/mysql/mysql_upgrade_info --\n" + version + "\n"
 		}
 		list := dbsOf(tree(t, runs(50, 1, "mysqld", "/usr/sbin/mysqld␀")+files))
-		if got := list[0].Setting("sync_binlog").Value; got != want {
-			t.Errorf("%s: %q, want %q", version, got, want)
-		}
+		testkit.Is(t, want, list[0].Setting("sync_binlog").Value, version)
 	}
 }
 
@@ -139,9 +139,7 @@ func TestMySQLDirectories(t *testing.T) {
 			binlog += l.Dir.Or(string(l.Dir.State))
 		}
 		got := strings.Join([]string{d.DataDir.Or(string(d.DataDir.State)), d.LogDir.Or(string(d.LogDir.State)), binlog}, " ")
-		if want := c.data + " " + c.log + " " + c.binlog; got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		testkit.Is(t, c.data+" "+c.log+" "+c.binlog, got, name)
 	}
 }
 

@@ -88,10 +88,7 @@ func TestNamedByAProcess(t *testing.T) {
 func TestNamedOnTheMachine(t *testing.T) {
 	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := testkit.Must(os.Open(os.DevNull))(t)
 	defer null.Close()
 	for _, err := range []error{
 		os.WriteFile(at("conf"), []byte("a=b"), 0o600), os.Symlink("conf", at("link")), syscall.Mkfifo(at("fifo"), 0o600), os.Symlink("fifo", at("to fifo")),
@@ -110,9 +107,7 @@ func TestNamedOnTheMachine(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
-	if n := opens(); n != 0 {
-		t.Errorf("the FIFO was opened %d times", n)
-	}
+	testkit.Is(t, 0, opens(), "the FIFO was opened", "times")
 	for _, name := range []string{at("conf"), at("link"), fmt.Sprintf("/proc/%d/root%s", os.Getpid(), at("link"))} {
 		if b, err := tr.Read(name); string(b) != "a=b" {
 			t.Errorf("%s: %q, %v", name, b, err)

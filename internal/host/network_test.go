@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 const counterLines = `-- proc/self/net/netstat --
@@ -30,9 +30,7 @@ func TestReadNetwork(t *testing.T) {
 		{n.ListenOverflows, Known[int64](17, "", "/proc/net/netstat TcpExt ListenOverflows")},
 		{n.ListenDrops.Value, int64(19)}, {n.PassiveOpens.Value, int64(20000)},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Same(t, c.want, c.got)
 	}
 }
 
@@ -47,9 +45,7 @@ func TestGarbledCounters(t *testing.T) {
 		"TcpExt: ListenOverflows\nTcpExt: 99999999999999999999\n": StateError,
 	} {
 		f := netCounter(tree(t, "-- proc/self/net/netstat --\n"+text+"-- proc/net -> self/net --\n"), "/proc/net/netstat", "TcpExt", "ListenOverflows")
-		if f.State != want {
-			t.Errorf("%q: %s (%s), want %s", text, f.State, f.Reason, want)
-		}
+		testkit.Is(t, want, f.State, text, f.Reason)
 	}
 }
 
@@ -60,18 +56,14 @@ func TestClockSync(t *testing.T) {
 		"-- .hostlab/adjtimex --\n-1\n":   {Source: clockFile, State: StateError, Reason: "-1 is no status of a clock"},
 		"-- proc/x --\n":                  {Source: clockFile, State: StateAbsent, Reason: "no such file or directory"},
 	} {
-		if diff := cmp.Diff(want, readClockSync(tree(t, text))); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		testkit.Same(t, want, readClockSync(tree(t, text)), "", text)
 	}
 }
 
 func TestStalls(t *testing.T) {
 	k := readKernel(tree(t, "-- proc/pressure/memory --\nsome avg10=9.00 avg60=8.00 avg300=7.00 total=1\nfull avg10=3.00 avg60=2.00 avg300=1.50 total=1\n"+
 		"-- proc/pressure/io --\nsome avg10=9.00 avg60=8.00 avg300=7.00 total=1\n"))
-	if got := k.StalledMemory.Or(-1); got != 0.015 {
-		t.Errorf("memory: %v", got)
-	}
+	testkit.Is(t, 0.015, k.StalledMemory.Or(-1), "memory")
 	if k.StalledIO.State != StateError || !strings.Contains(k.StalledIO.Reason, "no line full") || k.PressureIO.Or(-1) != 0.08 {
 		t.Errorf("I/O: %+v, %+v", k.StalledIO, k.PressureIO)
 	}
@@ -80,9 +72,7 @@ func TestStalls(t *testing.T) {
 func TestQueuesOfADisk(t *testing.T) {
 	two := disk("vda", "254:0", "pci0000:00/virtio0", with(flash, "mq/0/nr_tags", "128", "mq/1/nr_tags", "128", "mq/x/nr_tags", "1"))
 	for archive, want := range map[string]int64{two: 2, virtioDisk: -1} {
-		if got := (block{tree(t, archive)}).device("vda").Queues.Or(-1); got != want {
-			t.Errorf("%d queues, want %d", got, want)
-		}
+		testkit.Is(t, want, (block{tree(t, archive)}).device("vda").Queues.Or(-1), "queues")
 	}
 }
 

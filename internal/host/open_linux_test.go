@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // A tree that anybody made is not left, and nothing but its
@@ -35,7 +37,5 @@ func TestTreeIsNotLeft(t *testing.T) {
 	if got := tree.Text("/sys/device"); !strings.Contains(got.Reason, "no regular file") {
 		t.Errorf("%+v", got)
 	}
-	if got := tree.Text("/sys/within"); got.Value != "1" {
-		t.Errorf("%+v", got)
-	}
+	testkit.Is(t, "1", tree.Text("/sys/within").Value)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 // fakeRegistry maps key\value to a string or a number; errors stand for
@@ -102,9 +102,7 @@ func TestWindowsPower(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := windowsPower(c.reg, func() (string, error) { return "", fs.ErrNotExist })
 			got := []any{text(w.ActiveScheme), text(w.SchemeName), number(w.ThrottleMin), number(w.ThrottleMax)}
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
-			}
+			testkit.Same(t, c.want, got)
 		})
 	}
 }

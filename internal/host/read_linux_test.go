@@ -19,9 +19,7 @@ func TestReadOfFIFO(t *testing.T) {
 	go func() { done <- Tree{Root: dir}.Word("/fifo") }()
 	select {
 	case f := <-done:
-		if f.State != StateError {
-			t.Errorf("a FIFO is %s", f.State)
-		}
+		testkit.Is(t, StateError, f.State, "a FIFO is")
 	case <-time.After(time.Until(testkit.End(t))):
 		t.Fatal("reading a FIFO hangs")
 	}
@@ -40,14 +38,10 @@ func TestLinksStayInTheTree(t *testing.T) {
 	}
 	tree := Tree{Root: dir}
 	for path, want := range map[string]string{"/absolute": "theirs", "/up": "theirs", "/out": "", "/folder/secret": "", "/../../recorded": "theirs"} {
-		if got := tree.Text(path).Or(""); got != want {
-			t.Errorf("%s reads %q, want %q", path, got, want)
-		}
+		testkit.Is(t, want, tree.Text(path).Or(""), path, "reads")
 	}
 	if tree.Exists("/out") || !tree.Exists("/absolute") {
 		t.Error("Exists follows a link out of the tree, or none within it")
 	}
-	if _, err := tree.Dir("/folder"); err == nil {
-		t.Error("Dir follows a link out of the tree")
-	}
+	testkit.Refused(tree.Dir("/folder"))(t, "", "Dir follows a link out of the tree")
 }

@@ -95,9 +95,7 @@ func TestHostless(t *testing.T) {
 		{"db\xe9x", "of db\xe9x", "of host"},
 	} {
 		m := recordMask{names: hostNames(c.host, wordsOf([]string{"/sys/block"}))}
-		if got := m.hostless(c.in); got != c.want {
-			t.Errorf("%s: %q, want %q", c.host, got, c.want)
-		}
+		testkit.Is(t, c.want, m.hostless(c.in), c.host)
 	}
 }
 
@@ -107,8 +105,6 @@ func TestRecordLeavesPropertiesOut(t *testing.T) {
 		"java\x00-Dssl.keyStorePassword=hunter2\x00-cp\x00/x/*\x00org.opensearch.bootstrap.OpenSearch\x00-Ehttp.x=y": "java\x00redacted\x00redacted\x00redacted\x00org.opensearch.bootstrap.OpenSearch\x00redacted",
 		"postgres\x00-D/data/pg\x00-D\x00/data/pg\x00-D /data/pg":                                                    "postgres\x00-D/data/pg\x00-D\x00/data/pg\x00-D /data/pg",
 	} {
-		if got := serverArgs(args); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testkit.Is(t, want, serverArgs(args))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
@@ -186,9 +185,7 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		"proc/79/cmdline":                                                  "/usr/sbin/mysqld\x00--wsrep-sst-auth=redacted\n",
 	}
 	// An absolute link of this tree leads out of it: a recording's never does.
-	if diff := cmp.Diff(want, members(a)); diff != "" {
-		t.Errorf("recorded (-want +got):\n%s", diff)
-	}
+	testkit.Same(t, want, members(a), "recorded")
 	text := string(txtar.Format(a))
 	for _, secret := range []string{"hunter2", "jane", "example.com", "10.0.0.9", "10.1.2.3", "win01", "ABC123", "INV-0815", "5000c500", "6d1b3a3e", "rows of", "f0Vq3"} {
 		if strings.Contains(text, secret) {
@@ -196,9 +193,7 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		}
 	}
 	again := record(t, unpack(t, a), "odd", []string{"/log/wal/000000010000000000000001"})
-	if diff := cmp.Diff(members(a), members(again)); diff != "" {
-		t.Errorf("recording of the recording (-first +second):\n%s", diff)
-	}
+	testkit.Same(t, members(a), members(again), "recording of the recording (-first +second)")
 }
 
 func TestRecordRefuses(t *testing.T) {
@@ -228,17 +223,13 @@ func TestFailed(t *testing.T) {
 		os.ErrPermission: "!errno EACCES",
 		io.ErrClosedPipe: "!errno EIO",
 	} {
-		if got := string(failed(err)); got != want {
-			t.Errorf("failed(%v) = %s, want %s", err, got, want)
-		}
+		testkit.Is(t, want, string(failed(err)), "failed", err, ") =")
 	}
 }
 
 func TestRelativeLink(t *testing.T) {
 	for _, c := range [][3]string{{"/etc", "/usr/lib/x", "../usr/lib/x"}, {"/", "/x", "x"}, {"/a/b", "/a//c/../d", "../../a/d"}} {
-		if got := relativeLink(c[0], c[1]); got != c[2] {
-			t.Errorf("relativeLink(%s, %s) = %s, want %s", c[0], c[1], got, c[2])
-		}
+		testkit.Is(t, c[2], relativeLink(c[0], c[1]), "relativeLink", c[0], c[1], ") =")
 	}
 }
 
@@ -293,16 +284,10 @@ func TestRecordTellsTheMachine(t *testing.T) {
 		if v := readVirt(tree); v.Hypervisor.Or("") != "kvm" || v.Container.Or("") != "podman" {
 			t.Errorf("hypervisor %+v, container %+v", v.Hypervisor, v.Container)
 		}
-		if size := readPageSize(tree); size.Or(0) != 65536 {
-			t.Errorf("page size %+v", size)
-		}
+		testkit.Is(t, 65536, readPageSize(tree).Or(0), "page size")
 	}
-	if got := members(record(t, guest, "", nil))["sys/firmware/acpi/tables/FACP"]; got != "FACP......FIRECK\n" {
-		t.Errorf("FACP %q", got)
-	}
-	if got := members(a)["proc/1/environ"]; got != "container=podman\n" {
-		t.Errorf("environ %q", got)
-	}
+	testkit.Is(t, "FACP......FIRECK\n", members(record(t, guest, "", nil))["sys/firmware/acpi/tables/FACP"], "FACP")
+	testkit.Is(t, "container=podman\n", members(a)["proc/1/environ"], "environ")
 	if got := members(record(t, Tree{}, "", nil))[strings.TrimPrefix(pageSizeFile, "/")]; got != fmt.Sprintln(os.Getpagesize()) {
 		t.Errorf("page size of this machine %q", got)
 	}

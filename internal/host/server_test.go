@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // What a server's own process has and may use is read of that process, not of hostlab's.
@@ -39,9 +41,7 @@ func TestServerProcess(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"fsync": "/var/lib/postgresql/15/main/postgresql.auto.conf", "huge_pages": "/etc/postgresql/15/main/conf.d/10.conf"} {
-		if got := d.Setting(name).Source; got != want {
-			t.Errorf("%s was read from %s, and is in %s", name, got, want)
-		}
+		testkit.Is(t, want, d.Setting(name).Source, name, "was read from", "and is in")
 	}
 	for name, c := range map[string]struct{ got, want int64 }{
 		"uid": {int64(d.UID.Value), 101}, "maps": {d.Maps.Value, 235}, "shared": {d.SharedMemory.Value, 1 << 20}, "huge": {d.HugePages.Value, 4 << 20},
@@ -50,9 +50,7 @@ func TestServerProcess(t *testing.T) {
 		"kills": {d.Limits.MemoryKills.Value, 3}, "stalls, per mille": {int64(1000 * d.Limits.MemoryStalled.Value), 25},
 		"high": {d.Limits.MemoryHigh.Value, 1 << 30},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %d, want %d", name, c.got, c.want)
-		}
+		testkit.Is(t, c.want, c.got, name)
 	}
 	if d.Limits.CPUQuota.Value != 1.5 || d.Limits.MemoryMax.State != StateAbsent {
 		t.Errorf("%+v", d.Limits)
@@ -69,9 +67,7 @@ func TestSettingsOfAHiddenContainer(t *testing.T) {
 		"sqlserver":  {runs(9, 8, "sqlservr", "sqlservr␀", "status", status) + "-- var/opt/mssql/mssql.conf --\n[control]\nwritethrough=1\n", "writethrough", ""},
 	} {
 		d := dbsOf(tree(t, c.archive))[0]
-		if got := d.Setting(c.setting); got.State != StateDenied {
-			t.Errorf("%s: %+v", kind, got)
-		}
+		testkit.Is(t, StateDenied, d.Setting(c.setting).State, kind)
 		if got := d.Setting(c.typed); c.typed != "" && got.State != StateOK {
 			t.Errorf("%s: its arguments: %+v", kind, got)
 		}
@@ -96,9 +92,7 @@ func TestOwnNamespaces(t *testing.T) {
 		if v, ok := d.OwnNetwork.Get(); ok {
 			got = map[bool]string{true: "true", false: "false"}[v]
 		}
-		if got != c.net {
-			t.Errorf("%s: %s, want %s", name, got, c.net)
-		}
+		testkit.Is(t, c.net, got, name)
 	}
 }
 
@@ -134,9 +128,7 @@ func TestMoreServers(t *testing.T) {
 		}
 		d := list[0]
 		got := strings.Join([]string{d.Kind, d.DataDir.Or(string(d.DataDir.State)), d.LogDir.Or(string(d.LogDir.State)), d.Version.Or(string(d.Version.State))}, " ")
-		if want := strings.Join([]string{c.kind, c.data, c.log, c.version}, " "); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		testkit.Is(t, strings.Join([]string{c.kind, c.data, c.log, c.version}, " "), got, name)
 	}
 }
 
@@ -167,9 +159,7 @@ func TestRemoveIPC(t *testing.T) {
 		"one of /etc hides its namesake": {"-- usr/lib/systemd/logind.conf.d/1.conf --\n[Login]\nRemoveIPC=yes\n-- etc/systemd/logind.conf.d/1.conf --\n[Login]\nRemoveIPC=no\n", "no"},
 	} {
 		f := readRemoveIPC(tree(t, c.archive))
-		if got := f.Or(string(f.State)); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		testkit.Is(t, c.want, f.Or(string(f.State)), name)
 	}
 }
 
@@ -246,12 +236,8 @@ func TestMoreLogs(t *testing.T) {
 		var got []string
 		for _, s := range Collect(t.Context(), Options{Tree: tr}).Storage {
 			got = append(got, s.Purpose+" "+s.Path)
-			if s.Class.Or("") != ClassNVMe {
-				t.Errorf("%s: %s is %+v", name, s.Path, s.Class)
-			}
+			testkit.Is(t, ClassNVMe, s.Class.Or(""), name, s.Path, s.Class)
 		}
-		if s := strings.Join(got, ", "); s != c.want {
-			t.Errorf("%s: %s, want %s", name, s, c.want)
-		}
+		testkit.Is(t, c.want, strings.Join(got, ", "), name)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -34,9 +32,7 @@ func TestStorageOfBlockDevice(t *testing.T) {
 	tr := tree(t, archive)
 	for _, tt := range tests {
 		s := StorageOf(tr, tt.path)
-		if diff := cmp.Diff(tt.want, show(s)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
-		}
+		testkit.Same(t, tt.want, show(s), tt.path)
 		if s.Raw() != (s.Options.State == StateAbsent) || s.Raw() && (s.Options.Reason == "" || s.DAX.State != StateAbsent) {
 			t.Errorf("%s: options %+v, DAX %+v", tt.path, s.Options, s.DAX)
 		}
@@ -56,9 +52,7 @@ func TestStorageOfUnheldPath(t *testing.T) {
 		"/zzz": false, "/data/zzz": false, "/dev/zzz": false, "/link": false,
 	} {
 		s := StorageOf(tr, path)
-		if known != (s.Class.State == StateOK) {
-			t.Errorf("%s: %+v", path, s.Class)
-		}
+		testkit.Is(t, (s.Class.State == StateOK), known, path, s.Class)
 		if !known && (s.Class.State != StateError || s.Class.Reason != "the recording does not hold it" || s.MountPoint.State == StateOK) {
 			t.Errorf("%s: %+v", path, s.Class)
 		}

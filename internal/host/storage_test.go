@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -251,21 +253,15 @@ func TestStorageOf(t *testing.T) {
 			s := StorageOf(withPath(t, tree(t, tt.archive), tt.path), tt.path)
 			got := show(s)
 			if tt.want == nil { // only that it ends
-				if s.Class.State != StateError {
-					t.Errorf("class %v", s.Class)
-				}
+				testkit.Is(t, StateError, s.Class.State, "class", s.Class)
 				return
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("storage (-want +got):\n%s\nclass: %+v", diff, s.Class)
-			}
+			testkit.Is(t, "", cmp.Diff(tt.want, got), "storage (-want +got)", "class", s.Class)
 			dax := string(s.DAX.State)
 			if v, ok := s.DAX.Get(); ok {
 				dax = fmt.Sprint(v)
 			}
-			if dax != tt.dax {
-				t.Errorf("DAX %s, want %s: %+v", dax, tt.dax, s.DAX)
-			}
+			testkit.Is(t, tt.dax, dax, "DAX", s.DAX)
 			if strings.HasPrefix(got[0], "error") && s.Class.Reason == "" {
 				t.Error("no reason")
 			}
@@ -283,9 +279,7 @@ func TestStorageFacts(t *testing.T) {
 		{s.FreeBytes, Known[int64](123456, "B", "/.hostlab/statx/.attr free")}, {s.NetworkFS(), false},
 		{StorageOf(tr, "/ro").ReadOnly.Value, true}, {StorageOf(tr, "/ro").FreeBytes.State, StateAbsent},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Same(t, c.want, c.got)
 	}
 	list, disks := readStorage(tr, []PathQuery{{"/", "log-dir"}, {"/ro", "postgresql log"}})
 	if len(list) != 2 || list[0].Purpose != "log-dir" || list[1].Purpose != "postgresql log" {
@@ -320,9 +314,7 @@ func TestDisksLeavesOutWhatHoldsNothing(t *testing.T) {
 	for _, d := range disks {
 		names = append(names, d.Name)
 	}
-	if diff := cmp.Diff([]string{"loop1", "nvme0n1", "nvme1n1"}, names); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Same(t, []string{"loop1", "nvme0n1", "nvme1n1"}, names)
 }
 
 func TestStorageCannotLook(t *testing.T) {

@@ -13,8 +13,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func render(t *testing.T, f *host.Facts) string {
@@ -104,9 +102,7 @@ func TestHybridText(t *testing.T) {
   4-7   2      C6    MWAIT  270 us   810 us     no
 `,
 	} {
-		if d := cmp.Diff(want, section(b, title)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", title, d)
-		}
+		testkit.Same(t, want, section(b, title), title)
 	}
 	if got := section(b, "FREQUENCY"); !strings.Contains(flat(got), "hardware max 5.20 GHz, cpus 0-1 ") ||
 		!strings.Contains(flat(got), " 3.80 GHz, cpus 4-7 ") {
@@ -136,9 +132,7 @@ func TestStatesAreSaid(t *testing.T) {
 		"hardware max 1.00 GHz to 9.00 GHz, cpus 0-8",
 		"and 3 other values",
 	} {
-		if !strings.Contains(flat(b), want) {
-			t.Errorf("no %q in\n%s", want, b)
-		}
+		testkit.Has(t, flat(b), want, b)
 	}
 	for line := range strings.Lines(b) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
@@ -157,9 +151,7 @@ func TestOfflinePoliciesAreOneLine(t *testing.T) {
 	}
 	b := render(t, f)
 	for _, want := range []string{"without online CPU policies 1-2", "governor ondemand, cpu 0", "2401, 2400 MHz, cpu 0"} {
-		if !strings.Contains(flat(b), want) {
-			t.Errorf("no %q in\n%s", want, b)
-		}
+		testkit.Has(t, flat(b), want, b)
 	}
 	if strings.Contains(b, "busy") {
 		t.Errorf("offline policies are listed line by line:\n%s", b)

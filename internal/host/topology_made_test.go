@@ -19,9 +19,7 @@ func TestMade512(t *testing.T) {
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
 	top := f.Topology
 	got := []int{top.Sockets.Value, top.Cores.Value, top.Threads.Value, len(top.NUMA), len(top.CPUs), len(f.Frequency.Policies), len(f.Idle.States)}
-	if d := cmp.Diff([]int{2, 256, 512, 8, 512, 512, 4}, got); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, []int{2, 256, 512, 8, 512, 512, 4}, got)
 	count := map[int]int{}
 	for _, c := range top.Caches {
 		count[c.Level]++

@@ -54,9 +54,7 @@ cpu1/topology/core_cpus_list: ,,`, `error expected a whole number, found "x"`, "
 		t.Run(c.name, func(t *testing.T) {
 			top := cpuTree(t, c.files).Topology
 			got := []string{stateText(top.Sockets), stateText(top.Cores), stateText(top.Threads)}
-			if d := cmp.Diff([]string{c.sockets, c.cores, c.threads}, got); d != "" {
-				t.Errorf("sockets, cores, threads (-want +got):\n%s", d)
-			}
+			testkit.Same(t, []string{c.sockets, c.cores, c.threads}, got, "sockets, cores, threads")
 		})
 	}
 }
@@ -70,21 +68,15 @@ func TestSMTControl(t *testing.T) {
 		{"smt/control:", "error the file is empty", "absent no such file or directory"},
 	} {
 		top := cpuTree(t, core2x2+c.files).Topology
-		if got := stateText(top.SMTControl); got != c.control {
-			t.Errorf("%s: control %s", c.files, got)
-		}
-		if got := stateText(top.SMTActive); got != c.active {
-			t.Errorf("%s: active %s", c.files, got)
-		}
+		testkit.Is(t, c.control, stateText(top.SMTControl), c.files, "control")
+		testkit.Is(t, c.active, stateText(top.SMTActive), c.files, "active")
 	}
 }
 
 func TestOnlineFromCpuinfo(t *testing.T) {
 	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, "-- proc/cpuinfo --\nprocessor\t: 0\nmodel name\t: x\n\nprocessor\t: 3\n")}
 	online := host.Collect(context.Background(), host.Options{Tree: tree}).Topology.Online
-	if d := cmp.Diff(host.Known([]int{0, 3}, "", "/proc/cpuinfo"), online); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, host.Known([]int{0, 3}, "", "/proc/cpuinfo"), online)
 }
 
 func TestHybrid(t *testing.T) {
@@ -98,9 +90,7 @@ func TestHybrid(t *testing.T) {
 	if d := cmp.Diff(want, f.Topology.CoreTypes); d != "" {
 		t.Error("core types (-want +got):\n" + d)
 	}
-	if got := f.Topology.CPUs[5].CoreType; got != "efficiency" {
-		t.Errorf("cpu5 is of type %q", got)
-	}
+	testkit.Is(t, "efficiency", f.Topology.CPUs[5].CoreType, "cpu5 is of type")
 	type state struct {
 		Name    string
 		Latency float64
@@ -128,7 +118,5 @@ func TestCapacityTypes(t *testing.T) {
 	for _, c := range f.Topology.CoreTypes {
 		got = append(got, c.Name+" "+host.FormatList(c.CPUs))
 	}
-	if d := cmp.Diff([]string{"performance 3", "capacity-871 2", "efficiency 0-1"}, got); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, []string{"performance 3", "capacity-871 2", "efficiency 0-1"}, got)
 }

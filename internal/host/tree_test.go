@@ -37,9 +37,7 @@ func TestParseList(t *testing.T) {
 		{"0-99999999999999999999", nil},
 	} {
 		got, err := ParseList(c.text)
-		if (err != nil) != (c.want == nil) {
-			t.Errorf("%q: error %v", c.text, err)
-		}
+		testkit.Is(t, (c.want == nil), (err != nil), c.text, "error", err)
 		if d := cmp.Diff(c.want, got); c.want != nil && d != "" {
 			t.Errorf("%q: %s", c.text, d)
 		}
@@ -105,9 +103,7 @@ func TestParseSize(t *testing.T) {
 		if err != nil {
 			got = -1
 		}
-		if got != want {
-			t.Errorf("%q is %d, want %d (%v)", s, got, want, err)
-		}
+		testkit.Is(t, want, got, s, err)
 	}
 }
 
@@ -151,9 +147,7 @@ func TestReadStates(t *testing.T) {
 	if v, ok := tree.Int("/fine", "Hz", 1000).Get(); v != 42000 || !ok {
 		t.Errorf("42 kHz are %d", v)
 	}
-	if f := tree.Int("/fine", "Hz", 1<<62); f.State != StateError {
-		t.Errorf("an overflow is %s", f.State)
-	}
+	testkit.Is(t, StateError, tree.Int("/fine", "Hz", 1<<62).State, "an overflow is")
 }
 
 func TestInterruptedReadsAreErrors(t *testing.T) {

@@ -3,6 +3,8 @@ package host
 import (
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 const (
@@ -68,9 +70,7 @@ func TestReadHypervisor(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := readVirt(tree(t, tt.archive)).Hypervisor
-			if got := f.Or(string(f.State)); got != tt.want {
-				t.Errorf("%q, want %q: %+v", got, tt.want, f)
-			}
+			testkit.Is(t, tt.want, f.Or(string(f.State)), f)
 			if f.Source == "" {
 				t.Error("no source")
 			}
@@ -109,9 +109,7 @@ func TestReadContainer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := readVirt(tree(t, tt.archive)).Container
-			if got := f.Or(string(f.State)); got != tt.want {
-				t.Errorf("%q, want %q: %+v", got, tt.want, f)
-			}
+			testkit.Is(t, tt.want, f.Or(string(f.State)), f)
 			said := strings.Join((&Facts{Virt: Virt{Container: f}}).Summary(), " ")
 			if hides := strings.Contains(tt.archive, other); strings.Contains(said, "hides the host's processes") != hides {
 				t.Errorf("it hides processes: %v; said: %s", hides, said)

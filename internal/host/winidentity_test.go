@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 func TestWindowsIdentity(t *testing.T) {
@@ -39,9 +39,7 @@ func TestWindowsIdentity(t *testing.T) {
 				got[i] = string(f.State)
 			}
 		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		testkit.Same(t, c.want, got, c.name)
 	}
 }
 

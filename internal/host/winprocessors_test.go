@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/counters"
+	"hostlab/internal/testkit"
 )
 
 func powerRecords(records ...[6]uint32) (buf []byte) {
@@ -55,9 +56,7 @@ func TestWindowsProcessors(t *testing.T) {
 		{64, "absent", "absent", "absent", "absent", true},
 		{65, int64(2500e6), int64(2600e6), 96.0, "absent", "absent"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, want, got)
 	if got := windowsCurrent(list)[0].Percent.Value; got < 46.1 || got > 46.2 {
 		t.Errorf("1200 of 2600 MHz are %v %%", got)
 	}
@@ -104,9 +103,7 @@ func TestWindowsSQLServers(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || count.Value != 2 {
 		t.Errorf("%+v\n%s", count, d)
 	}
-	if d := cmp.Diff([]PathQuery{{`E:\erp`, "mssql log"}, {`L:\log`, "mssql log"}}, windowsLogs(list)); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, []PathQuery{{`E:\erp`, "mssql log"}, {`L:\log`, "mssql log"}}, windowsLogs(list))
 	denied := func(string) (Service, error) { return Service{}, fs.ErrPermission }
 	if _, list := windowsSQLServers(reg, denied); list[0].State.State != StateDenied || list[0].PID.State != StateDenied {
 		t.Errorf("%+v", list[0])

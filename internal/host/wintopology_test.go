@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 // winRelation makes a SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX with one group mask.
@@ -46,9 +46,7 @@ func TestWindowsTopology(t *testing.T) {
 		top.CPUs[4].ID, top.CPUs[4].Socket.Value, top.CPUs[4].NUMANode.Value, top.CPUs[4].CoreType, FormatList(top.CPUs[3].Siblings.Value),
 		top.Caches[0].Type, top.Caches[0].Size.Value, FormatList(top.Caches[0].CPUs)}
 	want := []any{2, 3, "0-3,64", true, 2, 64, 1, 1, "efficiency", "2-3", "Data", int64(48 << 10), "0-1"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, want, got)
 	for n := range buf { // cut anywhere, it is an error or a shorter list, but no panic
 		windowsTopology(buf[:n], nil)
 	}

@@ -1,11 +1,13 @@
 package hot
 
-import "testing"
+import (
+	"testing"
+
+	"hostlab/internal/testkit"
+)
 
 func TestFlush(t *testing.T) {
-	if (CanFlush() == nil) != (flushBy != "") {
-		t.Errorf("Check gives %v for %q", CanFlush(), flushBy)
-	}
+	testkit.Is(t, (flushBy != ""), (CanFlush() == nil), "Check gives", CanFlush(), flushBy)
 	if CanFlush() != nil {
 		return
 	}
@@ -13,7 +15,5 @@ func TestFlush(t *testing.T) {
 	Flush(b)
 	Flush(nil)
 	Flush(b[:0])
-	if string(b) != "a log record" {
-		t.Errorf("%q", b)
-	}
+	testkit.Is(t, "a log record", string(b))
 }

@@ -25,9 +25,7 @@ func TestMain(m *testing.M) {
 func TestCounts(t *testing.T) {
 	for _, n := range []uint64{0, 1, 63, 64, 65, 1000, 1 << 20} {
 		want := max((n+63)/64*64, 64)
-		if got := Adds(n); got != want {
-			t.Errorf("Adds(%d) = %d, want %d", n, got, want)
-		}
+		testkit.Is(t, want, Adds(n), "Adds", n, ") =")
 	}
 	for _, n := range []uint64{1, 2, 7, 12345} {
 		if got, want := ALU(n), 7*n; got != want {
@@ -43,9 +41,7 @@ func TestPadding(t *testing.T) {
 	for name, size := range map[string]uintptr{
 		"Word": unsafe.Sizeof(Word{}), "Lane": unsafe.Sizeof(Lane{}), "Line": unsafe.Sizeof(Line{}),
 	} {
-		if size != LineSize {
-			t.Errorf("%s takes %d bytes, want %d", name, size, LineSize)
-		}
+		testkit.Is(t, LineSize, size, name, "takes", "bytes")
 	}
 	for range 20 {
 		lanes := New[[3]Lane]()
@@ -78,9 +74,7 @@ func TestRing(t *testing.T) {
 				seen[at/8] = true
 				at = walk(&buf[0], at, 1)
 			}
-			if at != 0 {
-				t.Errorf("after %d steps at %d, not back at 0", n, at)
-			}
+			testkit.Is(t, 0, at, "after", n, "steps at", "not back at 0")
 			half := uint64(n / 2)
 			if a, b := walk(&buf[0], walk(&buf[0], 0, half), uint64(n)-half), uint64(0); a != b {
 				t.Errorf("two walks of a ring of %d end at %d", n, a)
@@ -97,9 +91,7 @@ func TestFillStaysInside(t *testing.T) {
 		if i >= 8 && i < 24 {
 			want = 7
 		}
-		if v != want {
-			t.Errorf("word %d is %d, want %d", i, v, want)
-		}
+		testkit.Is(t, want, v, "word", i)
 	}
 }
 
@@ -120,9 +112,7 @@ func TestPingPong(t *testing.T) {
 	go func() { done <- PingPong(line, 0, n, stop) }() // without a partner
 	eventually(t, "the first throw", func() bool { return atomic.LoadUint64(&line.V) == 1 })
 	atomic.StoreUint32(&stop.V, 1)
-	if got := <-done; got != 1 {
-		t.Errorf("alone it wrote %d times, want 1", got)
-	}
+	testkit.Is(t, 1, <-done, "alone it wrote", "times, want 1")
 }
 
 func TestTicksRise(t *testing.T) {

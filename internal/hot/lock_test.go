@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // A lock that somebody else holds is polled and not taken, and two threads that want it both get
@@ -33,9 +35,7 @@ func TestTakeExcludes(t *testing.T) {
 	eventually(t, "both threads take it", func() bool { return locked(0) > 0 && locked(1) > 0 })
 	atomic.StoreUint32(&stop.V, 1)
 	wg.Wait()
-	if lock.V != 0 {
-		t.Error("the lock stayed taken")
-	}
+	testkit.Is(t, 0, lock.V, "the lock stayed taken")
 }
 
 // scans are the versions that this machine can run.

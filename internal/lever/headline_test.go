@@ -109,9 +109,7 @@ func TestHeadline(t *testing.T) {
 			}
 			brief(t, got)
 			for _, s := range tt.has {
-				if !strings.Contains(got, s) {
-					t.Errorf("%q does not say %q", got, s)
-				}
+				testkit.Has(t, got, s)
 			}
 			for _, s := range tt.never {
 				if strings.Contains(got, s) {

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 var nan = math.NaN()
@@ -172,9 +171,7 @@ func decisions(t *testing.T, tests []decision) {
 				t.Errorf("%s with a bound of %v", l.Verdict, l.AtMost)
 			}
 			for _, s := range tt.says {
-				if !strings.Contains(said, s) {
-					t.Errorf("neither evidence nor next says %q:\n%s", s, said)
-				}
+				testkit.Has(t, said, s)
 			}
 			for _, s := range tt.never {
 				if strings.Contains(said, s) {
@@ -189,9 +186,7 @@ func decisions(t *testing.T, tests []decision) {
 				(l.AtMost == nil) != (got.bound.From == "") {
 				t.Errorf("bound %v from %q, want %v from %q: %s", b, got.bound.From, tt.bound, tt.from, got.bound.Why)
 			}
-			if !strings.Contains(got.bound.Why, tt.why) {
-				t.Errorf("the bound does not say %q: %s", tt.why, got.bound.Why)
-			}
+			testkit.Has(t, got.bound.Why, tt.why)
 			if got.bound.Why == "" || got.bound.Of == "" || (l.Why() == "" && l.Owner == "") {
 				t.Errorf("a lever with an empty text: %+v", l)
 			}
@@ -229,9 +224,7 @@ func TestOrderAndNames(t *testing.T) {
 		got = append(got, l.Name)
 	}
 	want := []string{Clock, Idle, SMT, Log, Degree, Memory, Kernel}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got)
 }
 
 func luckyTwelve() []result.Measurement {

@@ -37,12 +37,8 @@ func TestBuiltinsAreValid(t *testing.T) {
 			must(FindMachine(h))
 		}
 	}
-	if _, err := FindMachine("vax"); err == nil || !strings.Contains(err.Error(), "olontsev") {
-		t.Errorf("an unknown machine: %v", err)
-	}
-	if _, err := FindWorkload("vax"); err == nil || !strings.Contains(err.Error(), "sap-dialog") {
-		t.Errorf("an unknown workload: %v", err)
-	}
+	testkit.Refused(FindMachine("vax"))(t, "olontsev", "an unknown machine")
+	testkit.Refused(FindWorkload("vax"))(t, "sap-dialog", "an unknown workload")
 }
 
 // Every number out of range is an error that names its key and the range.
@@ -227,9 +223,7 @@ func TestRules(t *testing.T) {
 			state = g.check(&s, m.PStates, u, state)
 			got = append(got, state)
 		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s at %v (-want +got):\n%s", c.policy, c.busy, d)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, got), c.policy, "at", c.busy, "-want +got)")
 	}
 }
 
@@ -251,9 +245,7 @@ func TestSearches(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{"PERFCHECK", "PERFDECPOL", "PERFDECTIME", "PROCTHROTTLEMAX", "PROCTHROTTLEMIN", "domain", "utilisation_reference"}
-	if d := cmp.Diff(want, names); d != "" {
-		t.Errorf("parameters (-want +got):\n%s", d)
-	}
+	testkit.Same(t, want, names, "parameters")
 
 	v, err := LoadWhereEffectVanishes(ctx, c, base, CPUSeconds, 1.05, o)
 	if err != nil || !v.Found || v.Everywhere || v.Load < 0.7 || v.Load > 0.95 {

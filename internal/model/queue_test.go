@@ -63,12 +63,10 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 	for s := range int32(64) {
 		q.Set(s, 0, Time(s))
 	}
-	if n := testing.AllocsPerRun(1000, func() {
+	testkit.Is(t, 0, testing.AllocsPerRun(1000, func() {
 		e, _ := q.Next()
 		q.Set(e.Slot, 0, e.At+64)
-	}); n != 0 {
-		t.Errorf("%v allocations per event", n)
-	}
+	}), "allocations per event")
 }
 
 func TestHistogramQuantiles(t *testing.T) {

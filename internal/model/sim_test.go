@@ -218,10 +218,7 @@ func TestMechanisms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.c.Policy = testPolicy("high-performance")
 			c.c.Workload.Source = "test"
-			out, err := Simulate(context.Background(), c.c, Options{Replications: 2, Steps: 200})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := testkit.Must(Simulate(context.Background(), c.c, Options{Replications: 2, Steps: 200}))(t)
 			if got := out.Responses[c.response].Value; math.Abs(got-c.want) > 0.003*c.want {
 				t.Errorf("%s is %v, worked out by hand %v", c.response, got, c.want)
 			}

@@ -21,13 +21,9 @@ func TestHostname(t *testing.T) {
 		if _, err := out.Read(make([]byte, 1)); err != nil { // else it may not have its environment yet
 			t.Fatal(err)
 		}
-		if got := hostname(cmd.Process.Pid); got != want {
-			t.Errorf("%d variables: %q, want %q", len(env), got, want)
-		}
+		testkit.Is(t, want, hostname(cmd.Process.Pid), len(env), "variables")
 		_ = in.Close()
 		_ = cmd.Wait()
 	}
-	if got := hostname(0); got != "" {
-		t.Errorf("of no process: %q", got)
-	}
+	testkit.Is(t, "", hostname(0), "of no process")
 }

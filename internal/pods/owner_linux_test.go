@@ -15,10 +15,6 @@ func TestOwner(t *testing.T) {
 	for _, dir := range []string{filepath.Join(with, "of/web"), filepath.Join(without, "of")} {
 		testkit.OK(t, os.MkdirAll(dir, 0o755))
 	}
-	if got := ownerIn([]proc.Hierarchy{{Mount: without}}, "/of/web"); got != -1 {
-		t.Errorf("%d of a tree without the group", got)
-	}
-	if got := ownerIn([]proc.Hierarchy{{Mount: without}, {Mount: with}}, "/of/web"); got != os.Getuid() {
-		t.Errorf("%d, want %d", got, os.Getuid())
-	}
+	testkit.Is(t, -1, ownerIn([]proc.Hierarchy{{Mount: without}}, "/of/web"), "of a tree without the group")
+	testkit.Is(t, os.Getuid(), ownerIn([]proc.Hierarchy{{Mount: without}, {Mount: with}}, "/of/web"))
 }

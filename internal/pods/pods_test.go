@@ -82,9 +82,7 @@ func TestAmong(t *testing.T) {
 		{[]string{"/system.slice/containerd.service", "/docker/" + id("d")}, "/docker/" + id("d")},
 		{[]string{"/system.slice/x.service", "/user.slice"}, "/system.slice/x.service"}, {nil, ""},
 	} {
-		if got := among(c.groups); got != c.want {
-			t.Errorf("%q: %q", c.groups, got)
-		}
+		testkit.Is(t, c.want, among(c.groups), c.groups)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/document"
@@ -111,9 +110,7 @@ func TestCells(t *testing.T) {
 	if !(low.Estimate.Value > high.Estimate.Value) {
 		t.Errorf("the bounds of hwp are %v and %v", low.Estimate, high.Estimate)
 	}
-	if diff := cmp.Diff(1, len(d.Map.Ratios)/len(predict.SweepLoads())); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, 1, len(d.Map.Ratios)/len(predict.SweepLoads()))
 	refused := map[string]bool{}
 	for _, r := range d.Refused {
 		refused[r.Policy] = true
@@ -133,9 +130,7 @@ func TestDeterministic(t *testing.T) {
 		return string(b)
 	}
 	one := document(1, 1)
-	if other := document(1, 3); one != other {
-		t.Error("the answer depends on the number of workers")
-	}
+	testkit.Is(t, document(1, 3), one, "the answer depends on the number of workers")
 	if other := document(2, 1); one == other {
 		t.Error("the seed changes nothing")
 	}

@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
+	"hostlab/internal/testkit"
 )
 
 // facts are those of a machine of four CPUs with a driver and its governors; without a driver it hides its clock.
@@ -73,12 +74,8 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 			}
 		}
 		list := predict.DefaultPolicies(m, c.all)
-		if got := strings.Join(list, " "); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-		if got := predict.DefaultBaseline(parse(t, list[0]), m); got != c.baseline {
-			t.Errorf("%s: baseline %s", name, got)
-		}
+		testkit.Is(t, c.want, strings.Join(list, " "), name)
+		testkit.Is(t, c.baseline, predict.DefaultBaseline(parse(t, list[0]), m), name, "baseline")
 		if got := predict.DefaultBaseline(parse(t, "balanced"), m); got != "high-performance" {
 			t.Errorf("%s: beside a plan the baseline is %s", name, got)
 		}
@@ -94,22 +91,13 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 func TestHostDecides(t *testing.T) {
 	for hypervisor, ask := range map[string]string{"kvm (Firecracker)": "scaling_governor",
 		"hyper-v": "powercfg /getactivescheme", "vmware": "Power Management", "bhyve": "for performance"} {
-		m, err := predict.FromFacts(facts("", "", "", "", hypervisor), "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(predict.FromFacts(facts("", "", "", "", hypervisor), "test"))(t)
 		q := question(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.1})
 		q.Machine, q.Options.Replications, q.Options.Steps = m, 2, 100
-		a, err := predict.Ask(context.Background(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(predict.Ask(context.Background(), q, nil))(t)
 		var text, page, doc bytes.Buffer
-		err = errors.Join(document.WriteText(&text, a.Document(), document.TextOptions{Width: 80}),
-			document.WriteHTML(&page, a.Document()), document.WriteJSON(&doc, a.Data()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(document.WriteText(&text, a.Document(), document.TextOptions{Width: 80}),
+			document.WriteHTML(&page, a.Document()), document.WriteJSON(&doc, a.Data())))
 		begin := "The hypervisor's host decides: this is a guest of " + hypervisor + ","
 		if said, _, _ := strings.Cut(text.String(), "\n\n"); !strings.Contains(strings.ReplaceAll(said, "\n", " "), begin) ||
 			!strings.Contains(strings.Join(strings.Fields(text.String()), " "), ask) {
@@ -125,9 +113,7 @@ func TestHostDecides(t *testing.T) {
 		var d struct {
 			HostDecides *predict.HostDecides `json:"host_decides"`
 		}
-		if err := json.Unmarshal(doc.Bytes(), &d); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal(doc.Bytes(), &d))
 		if d.HostDecides == nil || !slices.ContainsFunc(d.HostDecides.Ask,
 			func(s string) bool { return strings.Contains(s, ask) }) ||
 			bytes.Index(doc.Bytes(), []byte(`"host_decides"`)) > bytes.Index(doc.Bytes(), []byte(`"answer"`)) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/predict"
+	"hostlab/internal/testkit"
 )
 
 // TestLoadsAreNamed holds that no load is written as nothing or as all.
@@ -50,9 +51,7 @@ func TestCommandCovers(t *testing.T) {
 	n := a.TestNote()
 	for _, want := range []string{"does not cover schedutil", "CPUs of sap", "a load of 99 %, but has 95 %",
 		"does not scale"} {
-		if !strings.Contains(n, want) {
-			t.Errorf("%q is not in: %s", want, n)
-		}
+		testkit.Has(t, n, want)
 	}
 }
 
@@ -61,8 +60,6 @@ func TestCarried(t *testing.T) {
 	q := question(t, "sap", "sap-dialog", []string{"performance"}, nil)
 	for baseline, want := range map[string]int{"high-performance": 5, "powersave": 2, "fixed:57%": 3} {
 		q.Baseline = parse(t, baseline)
-		if got := q.Carried(predict.DefaultLoads()); len(got) != want {
-			t.Errorf("%s carries %v", baseline, got)
-		}
+		testkit.Is(t, want, len(q.Carried(predict.DefaultLoads())), baseline, "carries")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/testkit"
@@ -33,9 +32,7 @@ func TestServerOfMariaDB(t *testing.T) {
 		testkit.OK(t, db.QueryRow("SELECT @@GLOBAL."+name).Scan(&v))
 		got[name] = v
 	}
-	if diff := cmp.Diff(map[string]string{"skip_networking": "1", "port": "0", "innodb_buffer_pool_size": "33554432", "innodb_flush_log_at_trx_commit": "1"}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[string]string{"skip_networking": "1", "port": "0", "innodb_buffer_pool_size": "33554432", "innodb_flush_log_at_trx_commit": "1"}, got)
 	var tid int // takes a temporary table on disk
 	if err := db.QueryRow("SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()").Scan(&tid); err != nil || tid == 0 {
 		t.Errorf("thread %d, %v", tid, err)

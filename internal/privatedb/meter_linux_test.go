@@ -5,8 +5,6 @@ package privatedb
 import (
 	"bufio"
 	"fmt"
-	"hostlab/internal/proc"
-	"hostlab/internal/testkit"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -17,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,12 +105,8 @@ func newFixture(t *testing.T) *fixture {
 
 func (f *fixture) do(what string) (pid int, ended time.Duration) {
 	f.t.Helper()
-	if _, err := fmt.Fprintln(f.in, what); err != nil {
-		f.t.Fatal(err)
-	}
-	if _, err := fmt.Fscanln(f.out, &pid, &ended); err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(fmt.Fprintln(f.in, what))(f.t)
+	testkit.Must(fmt.Fscanln(f.out, &pid, &ended))(f.t)
 	return pid, ended
 }
 
@@ -118,10 +115,7 @@ func (f *fixture) truth(sessions map[string]int) time.Duration {
 	f.t.Helper()
 	_, all := f.do("tell")
 	for _, pid := range slices.AppendSeq([]int{f.pid}, maps.Values(sessions)) {
-		cpu, err := proc.CPUTime(pid)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		cpu := testkit.Must(proc.CPUTime(pid))(f.t)
 		all += cpu
 	}
 	return all
@@ -183,9 +177,7 @@ func TestMeterWhileProcessesEnd(t *testing.T) {
 		name := fmt.Sprint(i)
 		sessions[name], _ = f.do("start " + name)
 		after, afterTruth := read()
-		if after.Ended != before.Ended {
-			t.Error("somebody ended")
-		}
+		testkit.Is(t, before.Ended, after.Ended, "somebody ended")
 		check("nobody ends", after, before, afterTruth-beforeTruth, 0)
 	}
 	t.Logf("largest error without: %v", worst)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/testkit"
@@ -32,9 +31,7 @@ func TestServer(t *testing.T) {
 		testkit.OK(t, c.QueryRow(t.Context(), "SELECT current_setting($1)", name).Scan(&v))
 		got[name] = v
 	}
-	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got)
 	segments, err := filepath.Glob(filepath.Join(wal, PostgreSQL.prefix+"*", "log", "0000*"))
 	if err != nil || len(segments) == 0 {
 		t.Errorf("no log in its directory: %v", err)
@@ -91,9 +88,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Errorf("while it runs: %v", err)
 	}
 	pid := s.PID()
-	if n := segments(t, pid); n != 1 {
-		t.Errorf("while it runs: %d shared memory segments", n)
-	}
+	testkit.Is(t, 1, segments(t, pid), "while it runs", "shared memory segments")
 	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(pid, unix.SIGKILL) })
 	_, err = c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000000)")
 	err = s.Explain(t.Context(), err)
@@ -104,9 +99,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Error(err)
 	}
 	gone(t, dir, pid)
-	if n := segments(t, pid); n != 0 {
-		t.Errorf("%d shared memory segments are left", n)
-	}
+	testkit.Is(t, 0, segments(t, pid), "shared memory segments are left")
 }
 
 // When we are killed the server ends, and the next start removes its directory.

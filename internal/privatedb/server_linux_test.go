@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -27,9 +25,7 @@ func TestSweepLeavesOthers(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if diff := cmp.Diff([]string{"data", "hostlab-server", filepath.Base(live.Path), k.prefix + "link"}, left); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []string{"data", "hostlab-server", filepath.Base(live.Path), k.prefix + "link"}, left)
 	if err := live.Remove(); err != nil {
 		t.Error(err)
 	}

@@ -174,9 +174,7 @@ func TestBlockSize(t *testing.T) {
 		{4 * time.Second, time.Second, 5},
 		{4 * time.Second, 0, 25},
 	} {
-		if got := blockSize(c.budget, c.each); got != c.want {
-			t.Errorf("%v at %v a commit: blocks of %d, want %d", c.budget, c.each, got, c.want)
-		}
+		testkit.Is(t, c.want, blockSize(c.budget, c.each), c.budget, "at", c.each, "a commit: blocks of")
 	}
 }
 

@@ -34,9 +34,7 @@ func TestDegrees(t *testing.T) {
 		{1, 0, []int{1}}, {2, 0, []int{1, 2}}, {3, 0, []int{1, 2, 3}}, {4, 0, []int{1, 2, 4}}, {6, 0, []int{1, 2, 4, 6}},
 		{48, 0, []int{1, 2, 4, 8, 16, 32, 48}}, {64, 1.5, []int{1, 2, 64}}, {64, 0.5, []int{1, 64}}, {4, 3.5, []int{1, 2, 4}},
 	} {
-		if diff := cmp.Diff(c.want, degrees(c.n, c.limit)); diff != "" {
-			t.Errorf("%d CPUs, limit %g: %s", c.n, c.limit, diff)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, degrees(c.n, c.limit)), c.n, "CPUs, limit", c.limit)
 	}
 }
 
@@ -52,9 +50,7 @@ func TestPasses(t *testing.T) {
 		{1, 150 * time.Millisecond, cpuLimit{}, 1}, {64, 150 * time.Millisecond, cpuLimit{}, 5},
 		{1, 150 * time.Millisecond, quota, 4}, {2, 150 * time.Millisecond, quota, 6}, {64, 150 * time.Millisecond, quota, 6},
 	} {
-		if got := passes(c.degree, c.once, c.limit); got != c.want {
-			t.Errorf("degree %d, %v, limit %g: %d, want %d", c.degree, c.once, c.limit.cpus, got, c.want)
-		}
+		testkit.Is(t, c.want, passes(c.degree, c.once, c.limit), "degree", c.degree, c.once, "limit", c.limit.cpus)
 	}
 }
 
@@ -77,9 +73,7 @@ func TestLimitOf(t *testing.T) {
 	if got := limitOf(facts("cpu.cfs_quota_us"), 4); got.period != 20*time.Millisecond || got.file != want.file {
 		t.Errorf("version 1: %+v", got)
 	}
-	if got := limitOf(facts("cpu.max"), 1); got.cpus != 0 {
-		t.Errorf("a limit above what there is: %+v", got)
-	}
+	testkit.Is(t, 0, limitOf(facts("cpu.max"), 1).cpus, "a limit above what there is")
 	write("cpu.stat", "nr_periods 12\nnr_throttled 7\nthrottled_time 123456\n")
 	if got, ok := stopsIn(want.file); !ok || got != (stops{12, 7}) {
 		t.Errorf("%+v, %v", got, ok)
@@ -120,9 +114,7 @@ func TestDegreeBesideAHog(t *testing.T) {
 		return map[int]proc.Load{0: {Busy: proc.Own()}, 1: {}}, true
 	}
 	out = testkit.Must((Probe{Name: "degree", run: p.Run}).Run(context.Background(), ioConfig("", 2*time.Second)))(t)
-	if l := byName(t, out)["degree.speedup.2"].Labels; l.Disturbed != "" {
-		t.Errorf("alone, and %v", l)
-	}
+	testkit.Is(t, "", byName(t, out)["degree.speedup.2"].Labels.Disturbed, "alone, and")
 }
 
 func TestDegreeRun(t *testing.T) {
@@ -133,12 +125,8 @@ func TestDegreeRun(t *testing.T) {
 	if err != nil || out.Skipped != "" {
 		t.Fatal(err, out.Skipped)
 	}
-	if got := runtime.GOMAXPROCS(0); got != procs {
-		t.Errorf("GOMAXPROCS is %d, was %d", got, procs)
-	}
-	if got := debug.SetGCPercent(gc); got != 100 {
-		t.Errorf("GC percent is %d, was 100", got)
-	}
+	testkit.Is(t, procs, runtime.GOMAXPROCS(0), "GOMAXPROCS is")
+	testkit.Is(t, 100, debug.SetGCPercent(gc), "GC percent is", "was 100")
 	m := byName(t, out)
 	for _, name := range []string{"degree.throughput.1", "degree.speedup.2", "degree.efficiency.2", "degree.speedup.3",
 		"degree.efficiency.3"} {

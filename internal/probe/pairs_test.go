@@ -77,9 +77,7 @@ func reports() map[string]PairsReport {
 func TestPairsVerdicts(t *testing.T) {
 	for want, r := range reports() {
 		want = strings.TrimSuffix(want, " W")
-		if !strings.Contains(r.Verdict, want) {
-			t.Errorf("%q, want %q", r.Verdict, want)
-		}
+		testkit.Has(t, r.Verdict, want)
 		var b bytes.Buffer
 		testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
 		for l := range strings.Lines(b.String()) {
@@ -87,9 +85,7 @@ func TestPairsVerdicts(t *testing.T) {
 				t.Errorf("%d columns: %s", n, l)
 			}
 		}
-		if !strings.Contains(b.String(), "no positive control") {
-			t.Errorf("it is not said that nothing confirmed the thresholds:\n%s", b.String())
-		}
+		testkit.Has(t, b.String(), "no positive control")
 	}
 }
 
@@ -105,16 +101,12 @@ func TestPairsReport(t *testing.T) {
 	}
 	// What disagrees comes first, then what is close.
 	want := "2-3 separate time-shared false; 0-2 siblings separate false; 1-3 siblings siblings true; 0-3 separate unknown ?; 0-1 separate separate true; 1-2 separate separate true"
-	if text := strings.Join(got, "; "); text != want {
-		t.Errorf("got  %s\nwant %s", text, want)
-	}
+	testkit.Is(t, want, strings.Join(got, "; "))
 	var b bytes.Buffer
 	testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
 	for _, want := range []string{"1 and 3  siblings  siblings     1.02x [1.00, 1.04]  104 ns [100, 120]  8", "unknown",
 		" 15.0 ns ", "Undecided: CPUs 0 and 3: because"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in:\n%s", want, b.String())
-		}
+		testkit.Has(t, b.String(), want)
 	}
 }
 
@@ -173,7 +165,5 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%v beside %v: %s", c.some, c.others, got)
 		}
 	}
-	if got := (PairsReport{Skipped: "one CPU"}).Between(nil, nil); got != "Shared core: not measured, one CPU." {
-		t.Error(got)
-	}
+	testkit.Is(t, "Shared core: not measured, one CPU.", (PairsReport{Skipped: "one CPU"}).Between(nil, nil))
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/result"
@@ -90,9 +89,7 @@ func TestClassify(t *testing.T) {
 		"nothing measured": {PairSignal{}, UnknownPair},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Classify(c.s); got != c.want {
-				t.Errorf("%s, want %s; %s", got, c.want, c.s.describe())
-			}
+			testkit.Is(t, c.want, Classify(c.s), c.s.describe())
 		})
 	}
 }
@@ -146,8 +143,6 @@ func TestNearness(t *testing.T) {
 		for i := range c.ns {
 			c.ns[i] *= 1e-9
 		}
-		if d := cmp.Diff(c.want, nearness(c.ns)); d != "" {
-			t.Errorf("%v: %s", c.ns, d)
-		}
+		testkit.Same(t, c.want, nearness(c.ns), c.ns)
 	}
 }

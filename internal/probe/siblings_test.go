@@ -168,9 +168,7 @@ func TestSiblingsAgainstReport(t *testing.T) {
 	all := strings.Join(o.Warnings, "\n")
 	for _, want := range []string{"CPUs 0 and 2 are reported as siblings", "CPUs 1 and 3 are reported",
 		"CPUs 0 and 1 take turns"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no warning %q in\n%s", want, all)
-		}
+		testkit.Has(t, all, want)
 	}
 	if m := named(t, o, "siblings.harm.sibling"); m.Known() || !strings.Contains(m.Reason, "no two CPUs share a core") {
 		t.Errorf("%+v", m)
@@ -207,9 +205,7 @@ func TestSiblingsBesideAHog(t *testing.T) {
 	f = newFakeCores(true, 1)
 	f.hog, f.share, f.until = 0, 0.9, 300*time.Millisecond
 	o = testkit.Must(f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)))(t)
-	if o.Pairs[0].Relation != Siblings {
-		t.Errorf("%+v", o.Pairs[0])
-	}
+	testkit.Is(t, Siblings, o.Pairs[0].Relation, o.Pairs[0])
 }
 
 func TestHarmRates(t *testing.T) {
@@ -225,9 +221,7 @@ func TestHarmRates(t *testing.T) {
 
 func TestSiblingsTwoCPUs(t *testing.T) {
 	o := testkit.Must(newFakeCores(true, 1).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)))(t)
-	if o.Pairs[0].Relation != Siblings {
-		t.Errorf("%+v", o.Pairs)
-	}
+	testkit.Is(t, Siblings, o.Pairs[0].Relation, o.Pairs)
 	if m := named(t, o, "siblings.harm.other"); m.Known() || m.Reason == "" {
 		t.Errorf("another core on a host of one: %+v", m)
 	}
@@ -243,9 +237,7 @@ func TestPairsOnly(t *testing.T) {
 	p.pairsOnly = true
 	o := testkit.Must(p.Run(t.Context(), cpuConfig(6*time.Second, 0, 1, 2, 3)))(t)
 	for _, r := range o.Pairs {
-		if want := r.B-r.A == 2; want != (r.Relation == Siblings) {
-			t.Errorf("%+v", r)
-		}
+		testkit.Is(t, (r.Relation == Siblings), r.B-r.A == 2, r)
 	}
 	for _, m := range o.Measurements {
 		if strings.Contains(m.Name, "harm") || strings.Contains(m.Name, "scans") {
@@ -261,9 +253,7 @@ func TestSiblingsUndecided(t *testing.T) {
 	f := newFakeCores(true, 1)
 	f.slow = 1.22 // too much for separate cores, too little for siblings
 	o := testkit.Must(f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)))(t)
-	if o.Pairs[0].Relation != UnknownPair {
-		t.Errorf("decided between the thresholds: %+v", o.Pairs[0])
-	}
+	testkit.Is(t, UnknownPair, o.Pairs[0].Relation, "decided between the thresholds", o.Pairs[0])
 	if n := named(t, o, "siblings.slowdown.cpu0-cpu1").Estimate.N; n <= stats.MinBlocks(0.05)+2 {
 		t.Errorf("an undecided pair was not repeated: %d rounds", n)
 	}

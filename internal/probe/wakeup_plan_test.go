@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 func TestPlanWakeup(t *testing.T) {
@@ -34,9 +35,7 @@ func TestPlanWakeup(t *testing.T) {
 		if n != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
 			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, n, len(p.Kernels), p.Rounds)
 		}
-		if (p.Dropped == "") != (n == 3) {
-			t.Errorf("%v: dropped %q", c.budget, p.Dropped)
-		}
+		testkit.Is(t, (n == 3), (p.Dropped == ""), c.budget, "dropped", p.Dropped)
 		if c.budget > 5*time.Second && p.Seconds > c.budget.Seconds() {
 			t.Errorf("%v planned as %.1f s", c.budget, p.Seconds)
 		}

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -142,9 +140,7 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 	if b, err := json.Marshal(labels); err != nil || json.Unmarshal(b, &got) != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, want, got)
 	if len(o.Warnings) != 0 || o.Skipped != "" || !f.closed {
 		t.Errorf("warnings %q, skipped %q, closed %v", o.Warnings, o.Skipped, f.closed)
 	}

@@ -12,9 +12,7 @@ import (
 
 // TestClientOf: the process at the other end of a connection is found, on a Unix socket and over loopback, and none where there is none.
 func TestClientOf(t *testing.T) {
-	if pid := ClientOf(os.Getpid()); pid != 0 {
-		t.Errorf("without a connection: %d", pid)
-	}
+	testkit.Is(t, 0, ClientOf(os.Getpid()), "without a connection")
 	for network, address := range map[string]string{"unix": filepath.Join(t.TempDir(), "s"), "tcp": "127.0.0.1:0"} {
 		l := testkit.Must(net.Listen(network, address))(t)
 		client := testkit.Must(net.Dial(network, l.Addr().String()))(t)
@@ -28,9 +26,7 @@ func TestClientOf(t *testing.T) {
 		if len(asked) != 1 || asked[0] != l.Addr().String() {
 			t.Errorf("%s: it asks %v, want %s", network, asked, l.Addr())
 		}
-		if pid := Listener(os.Getpid(), l.Addr().String()); pid != os.Getpid() {
-			t.Errorf("%s: %d listens", network, pid)
-		}
+		testkit.Is(t, os.Getpid(), Listener(os.Getpid(), l.Addr().String()), network, "listens")
 		for _, want := range []int{0, 1} {
 			if connections, unread := Requests([]int{os.Getpid()}); connections != 1 || unread != want {
 				t.Errorf("%s: %d connections, %d unread, want %d", network, connections, unread, want)
@@ -47,12 +43,8 @@ func TestClientOf(t *testing.T) {
 		f.Close()
 		client.Close()
 		l.Close()
-		if pid := Listener(os.Getpid(), l.Addr().String()); pid != 0 {
-			t.Errorf("%s: %d listens after the end", network, pid)
-		}
-		if pid := ClientOf(os.Getpid()); pid != other.Process.Pid {
-			t.Errorf("%s: %d, want %d", network, pid, other.Process.Pid)
-		}
+		testkit.Is(t, 0, Listener(os.Getpid(), l.Addr().String()), network, "listens after the end")
+		testkit.Is(t, other.Process.Pid, ClientOf(os.Getpid()), network)
 		_ = other.Process.Kill()
 		_ = other.Wait()
 		server.Close()

@@ -83,9 +83,7 @@ func TestOursByName(t *testing.T) {
 			t.Fatalf("process %d was not found by its name", pid)
 		}
 	}
-	if others := readOurs([]string{"hl-other"}); len(others) != 0 {
-		t.Errorf("found %v under a name that nobody has", others)
-	}
+	testkit.Is(t, 0, len(readOurs([]string{"hl-other"})), "found", "under a name that nobody has")
 }
 
 func TestOursUntil(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -35,9 +33,7 @@ func TestHeld(t *testing.T) {
 	if err := h.Signal(syscall.SIGKILL); err != nil || !h.Gone() || h.RunsAs(os.Getuid()) {
 		t.Errorf("after its end: %v", err)
 	}
-	if _, err := Hold(cmd.Process.Pid); err == nil {
-		t.Error("held after its end")
-	}
+	testkit.Refused(Hold(cmd.Process.Pid))(t, "", "held after its end")
 }
 
 // Processes that are deaf or stopped end at the last step.
@@ -77,7 +73,5 @@ func TestBelow(t *testing.T) {
 	for _, s := range Below(all, 3) {
 		got = append(got, s.PID)
 	}
-	if diff := cmp.Diff([]int{5, 4, 3}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []int{5, 4, 3}, got)
 }

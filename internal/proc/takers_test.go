@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 func TestTakers(t *testing.T) {
@@ -28,15 +28,11 @@ func TestTakers(t *testing.T) {
 	if kthreadd < 0 {
 		want[3].Name, want[3].Kernel = "kworker/0:1", false
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	testkit.Same(t, want, got)
 	for group, unit := range map[string]string{
 		"/system.slice/hog.service": "hog.service", "/user.slice/user-0.slice/session-3.scope": "",
 		"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope": "x.scope", "/system.slice/docker-ab12.scope": "docker-ab12.scope", "": "",
 	} {
-		if got := (Taker{Group: group}).Unit(); got != unit {
-			t.Errorf("%s: %q", group, got)
-		}
+		testkit.Is(t, unit, (Taker{Group: group}).Unit(), group)
 	}
 }

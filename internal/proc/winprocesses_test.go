@@ -8,6 +8,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 // made is an entry of class 5: the name behind its threads, as Windows has it.
@@ -80,7 +82,5 @@ func TestBusyTime(t *testing.T) {
 			binary.LittleEndian.PutUint64(b[48*cpu+8*i:], v)
 		}
 	}
-	if got := busyTime(b); got != 15*time.Second {
-		t.Errorf("busy for %v, expected 15 s", got)
-	}
+	testkit.Is(t, 15*time.Second, busyTime(b), "busy for", "expected 15 s")
 }

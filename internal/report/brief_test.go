@@ -73,9 +73,7 @@ func TestOneScreen(t *testing.T) {
 				t.Errorf("%s: the answer is not first and last:\n%s", name, text)
 			}
 			for _, want := range append(files, "--all prints") {
-				if !strings.Contains(text, want) {
-					t.Errorf("%s: no %q:\n%s", name, want, text)
-				}
+				testkit.Has(t, text, want, name)
 			}
 		}
 	}
@@ -90,9 +88,7 @@ func TestOneScreenSays(t *testing.T) {
 	for _, want := range []string{"WHERE ITS TIME WENT", "│on CPU 38 %", "WHAT COULD BE GAINED",
 		"lever likely at most verdict", "WHAT TO DO NEXT", "FINDINGS", "STO-002, medium", "max_wal_size", "Not seen: ",
 		"other programs", "1 more thing"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q:\n%s", want, &b)
-		}
+		testkit.Has(t, text, want, &b)
 	}
 	if strings.Contains(text, "WAIT EVENTS") {
 		t.Errorf("details:\n%s", &b)

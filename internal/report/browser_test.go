@@ -57,25 +57,17 @@ func TestSortingInBrowser(t *testing.T) {
 	}
 	b.Run(t, chromedp.Click(chromedp.CSS(button)))
 	up := levers()
-	if s := sorted(); s != "ascending" {
-		t.Errorf("aria-sort %q after a click", s)
-	}
+	testkit.Is(t, "ascending", sorted(), "aria-sort", "after a click")
 	// the others stay last
 	known := pages.Eval[int](t, b, fmt.Sprintf(table, "Levers")+`.querySelectorAll("td:nth-child(2)[data-sort]").length`)
-	if last := up[known-1]; last != "log device" {
-		t.Errorf("the largest bound belongs to %s, want log device", last)
-	}
+	testkit.Is(t, "log device", up[known-1], "the largest bound belongs to", "want log device")
 	if cmp.Equal(before, up) {
 		t.Error("a click did not sort")
 	}
 	// By keyboard: focus the heading's button and press Enter.
 	b.Run(t, chromedp.Focus(chromedp.CSS(button)), chromedp.KeyEvent(kb.Enter))
-	if s := sorted(); s != "descending" {
-		t.Errorf("aria-sort %q after Enter", s)
-	}
-	if down := levers(); down[0] != "log device" {
-		t.Errorf("descending starts with %s, want log device", down[0])
-	}
+	testkit.Is(t, "descending", sorted(), "aria-sort", "after Enter")
+	testkit.Is(t, "log device", levers()[0], "descending starts with", "want log device")
 	if said := pages.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said,
 		"descending") {
 		t.Errorf("a screen reader hears %q", said)
@@ -117,16 +109,12 @@ func TestThemeInBrowser(t *testing.T) {
 		t.Error("the page ignores the system's theme")
 	}
 	b.Run(t, chromedp.Click(chromedp.CSS("#theme")))
-	if got := ground(); got != light {
-		t.Errorf("the button gives %s, want the light ground %s", got, light)
-	}
+	testkit.Is(t, light, ground(), "the button gives", "want the light ground")
 	if kept := pages.Eval[int](t, b, `(() => { try { return localStorage.length + sessionStorage.length + document.cookie.length; } catch { return 0; } })()`); kept != 0 {
 		t.Error("the page stores something")
 	}
 	b.Run(t, chromedp.Evaluate[chromedp.Void](`new Promise((done) => { addEventListener("hashchange", done, { once: true }); location.hash = "#theme=dark"; })`, chromedp.EvalAwaitPromise))
-	if got := ground(); got != dark {
-		t.Errorf("the fragment gives %s, want the dark ground %s", got, dark)
-	}
+	testkit.Is(t, dark, ground(), "the fragment gives", "want the dark ground")
 }
 
 // The download is the document that --format json writes, facts of a large host unpacked.
@@ -152,9 +140,7 @@ func TestDownloadInBrowser(t *testing.T) {
 	if !json.Valid(saved) {
 		t.Fatal("the download is not JSON")
 	}
-	if diff := cmp.Diff(object(t, writeJSON(t, a)), object(t, saved)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, object(t, writeJSON(t, a)), object(t, saved))
 }
 
 // On paper the levers and findings stand with their reasons, dark ink on white.
@@ -200,21 +186,13 @@ func TestCopyInBrowser(t *testing.T) {
 		return pages.Eval[string](t, b, `document.querySelector(".typed .copy").textContent +
 			", " + document.getElementById("status").textContent`)
 	}
-	if got := said(); got != "Copied, copied" {
-		t.Errorf("the page says %q", got)
-	}
+	testkit.Is(t, "Copied, copied", said(), "the page says")
 	read := chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)
-	if got := pages.Get(t, b, read); got != want {
-		t.Errorf("copied %q, want %q", got, want)
-	}
+	testkit.Is(t, want, pages.Get(t, b, read), "copied")
 	pages.Eval[bool](t, b, `navigator.clipboard.writeText("other") && true`)
 	pages.Eval[bool](t, b, `(document.getElementById("status").textContent = "",
 		Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }), true)`)
-	if got := said(); got != "Copied, copied" {
-		t.Errorf("without a clipboard the page says %q", got)
-	}
+	testkit.Is(t, "Copied, copied", said(), "without a clipboard the page says")
 	pages.Eval[bool](t, b, `delete navigator.clipboard`)
-	if got := pages.Get(t, b, read); got != want {
-		t.Errorf("without a clipboard copied %q, want %q", got, want)
-	}
+	testkit.Is(t, want, pages.Get(t, b, read), "without a clipboard copied")
 }

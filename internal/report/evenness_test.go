@@ -21,10 +21,7 @@ import (
 func nightOf(t *testing.T, quiet, work int, busy func(cpu int) float64) *History {
 	t.Helper()
 	dir := kept(t, steadily, quiet+work, func(int) (int64, float64) { return 100, 0.01 })
-	h, err := ReadHistory(t.Context(), dir, midnight, midnight.Add(24*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(ReadHistory(t.Context(), dir, midnight, midnight.Add(24*time.Hour)))(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i, m := range h.Minutes {
 		m.Loads = &assess.Loads{Pressure: new(0.01)}
@@ -63,19 +60,14 @@ func TestEvenness(t *testing.T) {
 		"a stretch alone has no time": {0, 1, two, "", ""},
 	} {
 		h := nightOf(t, c.quiet, c.work, c.busy)
-		a, err := h.Assessment()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(h.Assessment())(t)
 		if c.verdict == "" {
 			if a.Evenness != nil {
 				t.Errorf("%s: %+v", name, a.Evenness)
 			}
 			continue
 		}
-		if a.Evenness.Verdict != c.verdict {
-			t.Errorf("%s: %s", name, a.Evenness.Verdict)
-		}
+		testkit.Is(t, c.verdict, a.Evenness.Verdict, name)
 		a.Before = a.Minute // so that the document has a change, too
 		var b bytes.Buffer
 		testkit.OK(t, document.WriteJSON(&b, a.Document().Data))
@@ -103,15 +95,9 @@ func TestEvenness(t *testing.T) {
 // TestLoadsAreSmall: what CPUs did takes some 1.4 B a CPU of each stretch, before it is packed: of 64 CPUs less than 1 MB a day.
 func TestLoadsAreSmall(t *testing.T) {
 	m := assess.Minute{Unseen: map[string]string{}}
-	before, err := result.RecordJSON(&m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(result.RecordJSON(&m))(t)
 	m.Loads = &assess.Loads{Busy: make([]byte, 64), Pressure: new(0.0123)}
-	after, err := result.RecordJSON(&m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := testkit.Must(result.RecordJSON(&m))(t)
 	if day := (len(after) - len(before)) * int(24*time.Hour/KeptFor); day > 1.2e6 {
 		t.Errorf("%d B a day", day)
 	}

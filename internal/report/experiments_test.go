@@ -21,9 +21,7 @@ func TestMeasured(t *testing.T) {
 	a := (&Observed{Role: check.ProductionDB, Experiments: found}).Assessment(host.Tree{Root: t.TempDir()}, &host.Facts{})
 	for _, l := range a.Levers {
 		last := l.Evidence[len(l.Evidence)-1]
-		if (last.Source == lever.OfExperiment) != (l.Name == lever.Log) {
-			t.Errorf("%s: %+v", l.Name, l.Evidence)
-		}
+		testkit.Is(t, (l.Name == lever.Log), (last.Source == lever.OfExperiment), l.Name, l.Evidence)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/ring"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 var midnight = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -19,10 +20,7 @@ var midnight = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 func kept(t *testing.T, at func(i int) time.Time, n int, of func(i int) (transactions int64, each float64)) string {
 	t.Helper()
 	dir := t.TempDir()
-	w, err := ring.Open(dir, 48*time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(ring.Open(dir, 48*time.Hour))(t)
 	defer w.Close()
 	for i := range n {
 		count, each := of(i)
@@ -67,9 +65,7 @@ func TestWorst(t *testing.T) {
 	if err != nil || a.Account.Transactions != 60*300 || a.Host != "db7" || a.Seconds != 600 || len(a.Warnings) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, err := h.Worst(24 * time.Hour); err == nil {
-		t.Error("a day in two hours")
-	}
+	testkit.Refused(h.Worst(24*time.Hour))(t, "", "a day in two hours")
 	dir = kept(t, steadily, 60, func(i int) (int64, float64) { return -1, []float64{1, 3}[min(1, i/30)] })
 	if h, err = ReadHistory(t.Context(), dir, midnight, midnight.Add(time.Hour)); err != nil {
 		t.Fatal(err)
@@ -122,43 +118,28 @@ func TestHistory(t *testing.T) {
 	if err != nil || a.Account.Transactions != 6000 || len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "Of 20 min, 10 min were kept") {
 		t.Errorf("%q, %v", a.Warnings, err)
 	}
-	w, err := ring.Open(dir, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(ring.Open(dir, time.Hour))(t)
 	defer w.Close()
 	for _, text := range []string{`{}`, `{"schema":4}`, `[]`, `{"schema":4,"minute":{"unseen":{},"host":{"cpus":-1}}}`, `{"evil":1}`,
 		`{"schema":4,"minute":{}}`} {
-		if err := w.Append(midnight, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(midnight, []byte(text)))
 	}
 	for _, text := range []string{`"ends":{"windows":[],"own":null}`, `"ends":{"own":{"1":true},"clients":{"2":true}}`, `"newer":1`,
 		`"takers":[{"name":"x","pid":1}],"asked":[{}],"full":[{}],"pools":[{}],"cloud":{"held":{"a":{"b":1}}},"clock":{},"wakeups":{},"siblings":{},"trips":{},"requests":{},"interrupts":{},"collector":{},"memory":{},"quota":{}`} {
 		text = fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10,"transactions":-1,`+
 			`"events":[{}],"statements":[{}],"blockers":[{}],"totals":{},"copies":{},"vacuum":{},"queue":{}},%s}}`, Schema, text)
-		if err := w.Append(midnight, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(midnight, []byte(text)))
 	}
 	for _, bad := range []string{`"wall":-1e308`, `"wall":1e9`, `"wall":10,"busy":-1`, `"wall":10,"busy":1e308,"elapsed":1e308`,
 		`"wall":10,"transactions":-9`, `"wall":10,"parts":[{"name":"cpu","seconds":-1}]`} {
 		text := fmt.Sprintf(`{"schema":%d,"minute":{"unseen":{},"report":{%s}}}`, Schema, bad)
-		if err := w.Append(midnight, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(midnight, []byte(text)))
 	}
-	if err := w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"process","name":"other"},"unseen":{},"report":{"wall":10}}}`, Schema))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"process","name":"other"},"unseen":{},"report":{"wall":10}}}`, Schema))))
 	for range 2 { // the last ones are of x
-		if err := w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10}}}`, Schema))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(midnight, []byte(fmt.Sprintf(`{"schema":%d,"minute":{"service":{"kind":"database","name":"x"},"connected":true,"unseen":{},"report":{"wall":10}}}`, Schema))))
 	}
-	if err := w.Append(midnight, []byte(`{"schema":99,"minute":{"unseen":{}}}`)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Append(midnight, []byte(`{"schema":99,"minute":{"unseen":{}}}`)))
 	if h, err = ReadHistory(t.Context(), dir, midnight, midnight.Add(20*time.Minute)); err != nil || h.Damaged != 12 || len(h.Minutes) != 67 || h.Other != 1 {
 		t.Fatalf("%d minutes, %d damaged, %v", len(h.Minutes), h.Damaged, err)
 	}
@@ -174,8 +155,6 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 	for _, x := range a.Minute.Takers {
-		if x.PID != 0 {
-			t.Errorf("a process of the past is named by its number: %+v", x)
-		}
+		testkit.Is(t, 0, x.PID, "a process of the past is named by its number", x)
 	}
 }

@@ -20,8 +20,6 @@ import (
 
 	"compress/gzip"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
@@ -92,9 +90,7 @@ func TestTerminalSays(t *testing.T) {
 		want = append(want, l.Title())
 	}
 	for _, w := range want {
-		if !strings.Contains(strings.ToLower(text), strings.ToLower(w)) {
-			t.Errorf("does not say %q", w)
-		}
+		testkit.Has(t, strings.ToLower(text), strings.ToLower(w), w)
 	}
 }
 
@@ -131,9 +127,7 @@ func TestCommitsInOrder(t *testing.T) {
 			at("overwritten.p50 of a commit"); mean < 0 || p99 < mean || p50 < p99 {
 			t.Errorf("%s: mean at %d, p99 at %d, median at %d in %s", name, mean, p99, p50, measured)
 		}
-		if got := at("mean commit in the last third") >= 0; got != c.drift {
-			t.Errorf("%s: drift in the text: %v", name, got)
-		}
+		testkit.Is(t, c.drift, at("mean commit in the last third") >= 0, name, "drift in the text")
 	}
 	for _, l := range Guest().Levers {
 		if m := l.Measurement(); l.Name == lever.Log && (m == nil || m.Name != "commit.overwritten.mean" ||
@@ -149,9 +143,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 		"terminal": func(w io.Writer) error { return document.WriteText(w, a.Document(), document.TextOptions{}) },
 		"html":     func(w io.Writer) error { return document.WriteHTML(w, a.Document()) },
 	} {
-		if err := write(&failing{}); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		testkit.Fails(t, write(&failing{}), "", name, "no error")
 	}
 }
 
@@ -197,9 +189,7 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("unescaped: %s", page[max(0, i-100):i+40])
 		}
 	}
-	if n := strings.Count(page, "<script"); n != 2 {
-		t.Errorf("%d script elements, want 2", n)
-	}
+	testkit.Is(t, 2, strings.Count(page, "<script"), "script elements")
 }
 
 var dataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
@@ -218,9 +208,7 @@ func TestHTMLData(t *testing.T) {
 				got = nil
 				testkit.OK(t, json.NewDecoder(z).Decode(&got))
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Same(t, want, got)
 		})
 	}
 }
@@ -250,16 +238,12 @@ func TestPictures(t *testing.T) {
 			}
 			out = append(out, m[1])
 		}
-		if n := strings.Count(page, "<svg"); n != len(out) {
-			t.Errorf("%d pictures, %d with a name and a description", n, len(out))
-		}
+		testkit.Is(t, len(out), strings.Count(page, "<svg"), "pictures", "with a name and a description")
 		return out
 	}
 	for name, want := range map[string][]string{"guest": {"wakeup", "latency", "speedup", "topology"},
 		"big": {"wakeup", "latency", "speedup", "frequency", "topology"}, "empty": nil} {
-		if diff := cmp.Diff(want, heads(render(t, samples[name]()))); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testkit.Same(t, want, heads(render(t, samples[name]())), name)
 	}
 	for _, cpu := range []int{0, 255, 256, 511} {
 		if want := fmt.Sprintf("<title>CPU %d, socket", cpu); !strings.Contains(render(t, Big()), want) {
@@ -288,9 +272,7 @@ func TestAxisOfCPUs(t *testing.T) {
 			t.Errorf("%d CPUs: the highest tick is %v", cpus, most)
 		}
 		want := "<title>PostgreSQL 15.18 on db01.example.com, 2026-11-21 09:30 UTC · hostlab assessment</title>"
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s", want)
-		}
+		testkit.Has(t, page, want)
 	}
 }
 
@@ -325,9 +307,7 @@ func TestMeasurementsAreComplete(t *testing.T) {
 	a := Guest()
 	page := html.UnescapeString(render(t, a))
 	for _, m := range a.Probes {
-		if !strings.Contains(page, ">"+m.Name+"<") {
-			t.Errorf("%s is not in the page", m.Name)
-		}
+		testkit.Has(t, page, ">"+m.Name+"<", m.Name)
 		if !m.Known() || !m.Estimate.HasInterval() {
 			continue
 		}
@@ -336,9 +316,7 @@ func TestMeasurementsAreComplete(t *testing.T) {
 		}
 	}
 	for _, f := range a.Results {
-		if !strings.Contains(page, f.ID) {
-			t.Errorf("%s is not in the page", f.ID)
-		}
+		testkit.Has(t, page, f.ID)
 	}
 	for _, l := range a.Levers {
 		for _, e := range l.Evidence {
@@ -384,9 +362,7 @@ func TestLinks(t *testing.T) {
 	for name, make := range samples {
 		page := render(t, make())
 		for _, m := range link.FindAllStringSubmatch(page, -1) {
-			if n := strings.Count(page, ` id="`+m[1]+`"`); n != 1 {
-				t.Errorf("%s: %d places for #%s", name, n, m[1])
-			}
+			testkit.Is(t, 1, strings.Count(page, ` id="`+m[1]+`"`), name, "places for #", m[1])
 		}
 	}
 	page := render(t, Guest())

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/assess"
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // bandAt is one of a service whose transactions take longer at noon, and this much longer besides.
@@ -24,10 +25,7 @@ func bandAt(rng *rand.Rand, at time.Time, more float64) Band {
 // TestTrend: eight days without a change are quiet, also across a change of the clocks and a night without hostlab; a rise is
 // named with its part, lasts as long as it does, and ends. bench/trend has the rates.
 func TestTrend(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	berlin := testkit.Must(time.LoadLocation("Europe/Berlin"))(t)
 	for seed := range uint64(5) {
 		rng, trends := rand.New(rand.NewPCG(seed, 1)), Trends{}
 		begin := time.Date(2026, 10, 19, 0, 0, 0, 0, berlin)
@@ -130,10 +128,7 @@ func TestBands(t *testing.T) {
 	var news []string
 	now := time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC) // a Thursday
 	for run := range 2 {                                 // hostlab was started anew on the fifth day
-		b, err := openBands(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(openBands(dir))(t)
 		for i := run * 5 * 144; i < 5*144+run*5*144; i++ {
 			at, more := now.Add(time.Duration(i-10*144)*bandFor), 0.0
 			if i >= 10*144-24 {
@@ -142,10 +137,7 @@ func TestBands(t *testing.T) {
 			one := bandAt(rng, at, more)
 			m := &assess.Minute{Report: explain.Report{Wall: one.Wall, Busy: one.Busy, Transactions: one.Transactions,
 				Parts: []explain.Part{{Name: explain.Locks, Seconds: one.Parts[explain.Locks]}}}}
-			said, err := b.add(at, m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			said := testkit.Must(b.add(at, m))(t)
 			if said != "" {
 				news = append(news, said)
 			}
@@ -165,7 +157,5 @@ func TestBands(t *testing.T) {
 		t.Errorf("before it began: %+v", rise)
 	}
 	var none bands
-	if said, err := none.close(); said != "" || err != nil {
-		t.Error(said, err)
-	}
+	testkit.Is(t, "", testkit.Must(none.close())(t))
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
@@ -38,9 +36,7 @@ func TestBusyWarnings(t *testing.T) {
 				disturbed("d", "")}}}, []string{"This host was busy: the figures of the probes include the load of other work.",
 			"Wake-up: " + idle + " (2 figures); disturbed likewise: 1 more figure"}},
 	} {
-		if diff := cmp.Diff(tt.want, BusyWarnings(tt.runs)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		testkit.Same(t, tt.want, BusyWarnings(tt.runs), name)
 	}
 }
 
@@ -75,9 +71,7 @@ func TestBoundOfAnotherChange(t *testing.T) {
 	testkit.OK(t, document.WriteText(&b, (&Assessment{Levers: []lever.Lever{l}}).Document(),
 		document.TextOptions{}))
 	for _, s := range []string{"98 %", "by any faster device, not by the recommended setting", "98 % of a commit's time"} {
-		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), s) {
-			t.Errorf("does not say %q:\n%s", s, b.String())
-		}
+		testkit.Has(t, strings.Join(strings.Fields(b.String()), " "), s, b.String())
 	}
 }
 

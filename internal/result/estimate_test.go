@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func TestEstimate(t *testing.T) {
@@ -23,9 +25,7 @@ func TestEstimate(t *testing.T) {
 		{Unknown(), "unknown", "null"},
 		{Estimate{}, "unknown", "null"},
 	} {
-		if got := c.e.String(); got != c.text {
-			t.Errorf("%#v is %q, want %q", c.e, got, c.text)
-		}
+		testkit.Is(t, c.text, c.e.String(), c.e)
 		data, err := json.Marshal(c.e)
 		if err != nil || string(data) != c.json {
 			t.Errorf("%#v is %s (%v), want %s", c.e, data, err, c.json)

@@ -57,9 +57,7 @@ func TestFormat(t *testing.T) {
 		{math.Inf(1), "s", "infinite"},
 		{math.Inf(-1), "ratio", "-infinite"},
 	} {
-		if got := Format(c.v, c.unit); got != c.want {
-			t.Errorf("Format(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
-		}
+		testkit.Is(t, c.want, Format(c.v, c.unit), "Format", c.v, c.unit, ") =")
 	}
 }
 
@@ -95,8 +93,6 @@ func TestPercent(t *testing.T) {
 		{0, 0, "0 %"}, {1, 0, "100 %"}, {0.42, 0, "42 %"}, {0.994, 0, "99 %"}, {0.996, 0, "99.6 %"}, {0.99997, 0, "99.997 %"}, {0.004, 0, "0.4 %"}, {0.00312, 0, "0.31 %"},
 		{0.125, 1, "12.5 %"}, {0.5, 1, "50 %"}, {0.9997, 1, "99.97 %"}, {0.00001, 1, "0.001 %"}, {1.37, 0, "137 %"},
 	} {
-		if got := Percent(c.share, c.digits); got != c.want {
-			t.Errorf("Percent(%v, %d) = %q, want %q", c.share, c.digits, got, c.want)
-		}
+		testkit.Is(t, c.want, Percent(c.share, c.digits), "Percent", c.share, c.digits, ") =")
 	}
 }

@@ -23,22 +23,16 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // all are the documents of a ring.
 func all(t *testing.T, dir string) (list []string, damaged int) {
 	t.Helper()
-	damaged, err := Read(dir, time.Time{}, noon.Add(1e4*time.Hour), func(_ time.Time, document []byte) error {
+	damaged = testkit.Must(Read(dir, time.Time{}, noon.Add(1e4*time.Hour), func(_ time.Time, document []byte) error {
 		list = append(list, string(document))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return list, damaged
 }
 
 func begin(t *testing.T, dir string, keep time.Duration) *Writer {
 	t.Helper()
-	w, err := Open(dir, keep)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(Open(dir, keep))(t)
 	t.Cleanup(w.Close)
 	return w
 }
@@ -47,9 +41,7 @@ func document(i int) []byte { return fmt.Appendf(nil, `{"n":%d}`, i) }
 
 func add(t *testing.T, w *Writer, at time.Time, i int) {
 	t.Helper()
-	if err := w.Append(at, document(i)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Append(at, document(i)))
 }
 
 // TestRing writes three hours every half minute and reads them, whole and in part, while the last hour is written.
@@ -85,12 +77,8 @@ func TestRing(t *testing.T) {
 	} else if busy, ok := errors.AsType[*lockfile.Busy](err); !ok || busy.PID != os.Getpid() {
 		t.Error(err)
 	}
-	if err := w.Append(noon, []byte("a\nb")); err == nil {
-		t.Error("two lines")
-	}
-	if err := w.Append(noon, make([]byte, mostLine)); err == nil {
-		t.Error("a line without end")
-	}
+	testkit.Fails(t, w.Append(noon, []byte("a\nb")), "", "two lines")
+	testkit.Fails(t, w.Append(noon, make([]byte, mostLine)), "", "a line without end")
 }
 
 // TestForget keeps so many hours, whatever the clock says meanwhile: for one document it was ten years ahead, and then it was
@@ -129,13 +117,8 @@ func TestMostBytes(t *testing.T) {
 			line[k] = byte('0' + rand.IntN(64))
 		}
 		text := fmt.Appendf(nil, "%d %s", i, bytes.ReplaceAll(line, []byte("\n"), []byte("n")))
-		if err := w.Append(noon.Add(time.Duration(i)*time.Second), text); err != nil {
-			t.Fatal(err)
-		}
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Append(noon.Add(time.Duration(i)*time.Second), text))
+		list := testkit.Must(os.ReadDir(dir))(t)
 		size := int64(0)
 		for _, e := range list {
 			if info, err := e.Info(); err == nil {
@@ -160,10 +143,7 @@ func TestRings(t *testing.T) {
 	add(t, two, noon, 2)
 	three := filepath.Join(dir, "3")
 	for i := range 100 {
-		w, err := Open(three, 48*time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(Open(three, 48*time.Hour))(t)
 		add(t, w, noon.Add(time.Duration(i)*10*time.Second), i)
 		w.Close()
 	}
@@ -180,16 +160,11 @@ func TestCut(t *testing.T) {
 		add(t, w, noon, i)
 	}
 	name := w.at.name()
-	text, err := os.ReadFile(filepath.Join(made, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(made, name)))(t)
 	for cut := range len(text) {
 		whole := bytes.Count(text[:cut], []byte("\n"))
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, name), text[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), text[:cut], 0o600))
 		if got, damaged := all(t, dir); len(got) != whole || damaged != 0 { // as if it was being written
 			t.Fatalf("cut at %d: %d of %d, %d damaged", cut, len(got), whole, damaged)
 		}
@@ -204,9 +179,7 @@ func TestCut(t *testing.T) {
 		i := rand.IntN(len(bad))
 		bad[i] ^= 1 << rand.IntN(7)
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, name), bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), bad, 0o600))
 		if got, damaged := all(t, dir); len(got) > 2 || len(got) < 1 || damaged < 1 && bad[len(bad)-1] == '\n' {
 			t.Errorf("byte %d: %d lines, %d damaged", i, len(got), damaged)
 		}
@@ -219,20 +192,13 @@ func TestPackKilled(t *testing.T) {
 	w := begin(t, dir, 48*time.Hour)
 	add(t, w, noon, 1)
 	open := filepath.Join(dir, w.at.name())
-	text, err := os.ReadFile(open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(open))(t)
 	add(t, w, noon.Add(time.Hour), 2) // packs the hour before
 	if _, err := os.Stat(open); err == nil {
 		t.Fatal("not packed")
 	}
-	if err := os.WriteFile(open, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "packing"), []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(open, text, 0o600))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "packing"), []byte("half"), 0o600))
 	if got, damaged := all(t, dir); len(got) != 2 || damaged != 0 {
 		t.Errorf("%q, %d damaged", got, damaged)
 	}
@@ -262,22 +228,14 @@ func TestFull(t *testing.T) {
 // TestStrange are directories that are no ring, and names that are none of its files.
 func TestStrange(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(dir, noon, noon, nil); err == nil || !strings.Contains(err.Error(), "holds no ring") {
-		t.Error(err)
-	}
-	if _, err := Read(filepath.Join(dir, "none"), noon, noon, nil); err == nil {
-		t.Error("no directory")
-	}
+	testkit.Refused(Read(dir, noon, noon, nil))(t, "holds no ring")
+	testkit.Refused(Read(filepath.Join(dir, "none"), noon, noon, nil))(t, "", "no directory")
 	w := begin(t, dir, time.Hour)
 	add(t, w, noon, 1)
 	for _, name := range []string{"notes.txt", "00000009-20260301T12.jsonl.bak", "9-20260301T12.jsonl", "00000009-2026.jsonl"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("x\n"), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "00000009-20260301T12.jsonl"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(dir, "00000009-20260301T12.jsonl"), 0o700))
 	if got, damaged := all(t, dir); len(got) != 1 || damaged != 1 {
 		t.Errorf("beside a directory: %q, %d damaged", got, damaged)
 	}
@@ -300,14 +258,9 @@ func TestStrange(t *testing.T) {
 func TestKilled(t *testing.T) {
 	const variable = "HOSTLAB_TEST_RING"
 	if dir := os.Getenv(variable); dir != "" { // the writer
-		w, err := Open(dir, 48*time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(Open(dir, 48*time.Hour))(t)
 		for i := 0; ; i++ {
-			if err := w.Append(noon.Add(time.Duration(i)*6*time.Minute), document(i)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.Append(noon.Add(time.Duration(i)*6*time.Minute), document(i)))
 			fmt.Printf("kept %d\n", i)
 		}
 	}
@@ -329,9 +282,7 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, cmd.Process.Kill())
 		for lines.Scan() {
 			if strings.HasPrefix(lines.Text(), "kept ") {
 				kept++

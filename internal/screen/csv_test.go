@@ -1,6 +1,10 @@
 package screen
 
-import "testing"
+import (
+	"testing"
+
+	"hostlab/internal/testkit"
+)
 
 // What a spreadsheet would take for a formula begins with a quote, the signs of full width too, and no
 // two texts give the same cell.
@@ -12,9 +16,7 @@ func TestCSVGuard(t *testing.T) {
 		"-5": "-5", "+1e3": "+1e3", "5": "5", "a=b": "a=b", "": "", "it's": "it's",
 	} {
 		got := Cells([]string{text})[0]
-		if got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
+		testkit.Is(t, want, got, text, "becomes")
 		if other, twice := seen[got]; twice {
 			t.Errorf("%q and %q both become %q", text, other, got)
 		}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 func TestWrapFiguresKeepsThemWhole(t *testing.T) {
@@ -20,8 +22,6 @@ func TestWrapFiguresKeepsThemWhole(t *testing.T) {
 		{"10 sheep", 8, []string{"10 sheep"}},
 		{"text from the \uE000 host", 40, []string{"text from the ? host"}},
 	} {
-		if diff := cmp.Diff(tt.want, WrapFigures(tt.text, tt.width)); diff != "" {
-			t.Errorf("%q at %d: %s", tt.text, tt.width, diff)
-		}
+		testkit.Is(t, "", cmp.Diff(tt.want, WrapFigures(tt.text, tt.width)), tt.text, "at", tt.width)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 func TestWrap(t *testing.T) {
@@ -37,9 +38,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	if got := Clean("a\tb\nc\x1b\u202ed\xff"); got != "a b c??d?" {
-		t.Errorf("Clean = %q", got)
-	}
+	testkit.Is(t, "a b c??d?", Clean("a\tb\nc\x1b\u202ed\xff"), "Clean =")
 }
 
 // A file of megabytes in one line must not hold the screen up for minutes.
@@ -52,9 +51,7 @@ func TestLongWords(t *testing.T) {
 			t.Fatalf("a line of %d", utf8.RuneCountInString(l))
 		}
 	}
-	if all := strings.Count(strings.Join(lines, ""), "ä"); all != 3<<20 {
-		t.Errorf("%d characters are left", all)
-	}
+	testkit.Is(t, 3<<20, strings.Count(strings.Join(lines, ""), "ä"), "characters are left")
 	if used := proc.Own() - begin; used > 10 { // s of CPU time; the quadratic way took minutes
 		t.Errorf("it took %.1f s", used)
 	}
@@ -63,8 +60,6 @@ func TestLongWords(t *testing.T) {
 func TestLasting(t *testing.T) {
 	for d, want := range map[time.Duration]string{90 * time.Second: "90 s", 47 * time.Minute: "47 min", 77*time.Minute + 40*time.Second: "78 min",
 		2 * time.Hour: "2 h", 2*time.Hour + 4*time.Minute + 40*time.Second: "2 h 5 min", 23*time.Hour + 59*time.Minute + 50*time.Second: "24 h", 72 * time.Hour: "3 days"} {
-		if got := Lasting(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
+		testkit.Is(t, want, Lasting(d), d)
 	}
 }

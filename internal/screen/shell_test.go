@@ -54,13 +54,9 @@ func TestWord(t *testing.T) {
 		testkit.OK(t, arrives(t, dir, w))
 	}
 	for word, want := range map[string]string{"/var/lib/db": "/var/lib/db", "a b": "'a b'", "it's": `'it'\''s'`, "a\nb": `$'a\012b'`} {
-		if got := Word(word); got != want {
-			t.Errorf("Word(%q) = %s, want %s", word, got, want)
-		}
+		testkit.Is(t, want, Word(word), "Word", word, ") =")
 	}
-	if got := Operand("-a"); got != "./-a" {
-		t.Errorf("Operand: %s", got)
-	}
+	testkit.Is(t, "./-a", Operand("-a"), "Operand")
 }
 
 func TestAnyWord(t *testing.T) {

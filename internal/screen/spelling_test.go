@@ -1,6 +1,10 @@
 package screen
 
-import "testing"
+import (
+	"testing"
+
+	"hostlab/internal/testkit"
+)
 
 func TestMeant(t *testing.T) {
 	known := []string{"role", "format", "fail-on", "log-dir", "fma", "scan", "html", "rollout"}
@@ -8,8 +12,6 @@ func TestMeant(t *testing.T) {
 		"rolle": "role", "yaml": "", "cpu.role": "role", "collect": "", "Fromat": "format", "logdir": "log-dir", "xyzzy": "", "": "", "r": "",
 		"foo": "", "fmq": "fma", "amf": "", "fam": "fma", "mcs": "", "scna": "scan",
 	} {
-		if got := Meant(typed, known); got != want {
-			t.Errorf("Meant(%q) = %q, want %q", typed, got, want)
-		}
+		testkit.Is(t, want, Meant(typed, known), "Meant", typed, ") =")
 	}
 }

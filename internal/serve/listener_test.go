@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // A connection too many ends the oldest on which nothing is answered, of its own address where that has too many; one on
@@ -52,13 +54,9 @@ func TestListener(t *testing.T) {
 				}
 			}
 		}
-		if got != c.goes {
-			t.Errorf("%s: %q ends, want %q", name, got, c.goes)
-		}
+		testkit.Is(t, c.goes, got, name, "ends")
 	}
 	for text, want := range map[string]string{"192.0.2.7:80": "192.0.2.7/32", "[::ffff:192.0.2.7]:80": "192.0.2.7/32", "[2001:db8:1:2:3:4:5:6]:80": "2001:db8:1:2::/64", "[fe80::1%eth0]:80": "fe80::/64"} {
-		if got := origin(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text))); got.String() != want {
-			t.Errorf("%s: %s", text, got)
-		}
+		testkit.Is(t, want, origin(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text))).String(), text)
 	}
 }

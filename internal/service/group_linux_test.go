@@ -26,9 +26,7 @@ func TestCgroup(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	time.Sleep(200 * time.Millisecond)
 	s := testkit.Must(Spec{Cgroup, at}.Find(nil, nil))(t)
-	if s.PID != cmd.Process.Pid {
-		t.Errorf("its first process is %d, want %d", s.PID, cmd.Process.Pid)
-	}
+	testkit.Is(t, cmd.Process.Pid, s.PID, "its first process is")
 	m := testkit.Must(s.NewMeter())(t)
 	before, _ := proc.Read(cmd.Process.Pid)
 	time.Sleep(time.Second)

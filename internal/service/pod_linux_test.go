@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/pods"
+	"hostlab/internal/testkit"
 )
 
 // running are containers with a pod that runs twice, one name in two pods, and IDs that begin alike.
@@ -73,9 +74,7 @@ func TestPodErrors(t *testing.T) {
 			continue
 		}
 		for _, text := range c.says {
-			if !strings.Contains(err.Error(), text) {
-				t.Errorf("%v; it lacks %q", err, text)
-			}
+			testkit.Has(t, err.Error(), text)
 		}
 	}
 	for _, text := range []string{"pod:", "pod:a", "pod:a/", "pod:a/b/c/d", "pod:/b", "container:", "container:a/b",

@@ -111,10 +111,7 @@ func TestPod(t *testing.T) {
 		if s.group.path != group || s.PID == 0 {
 			t.Errorf("%s: group %s, process %d; want %s", text, s.group.path, s.PID, group)
 		}
-		m, err := s.NewMeter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(s.NewMeter())(t)
 		r := Reading{}
 		for end := testkit.End(t); (r.Throttled == nil || *r.Throttled == 0) &&
 			time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -129,10 +126,7 @@ func TestPod(t *testing.T) {
 			t.Errorf("%s: request %+v, quota %+v, memory %+v", text, c.Request, c.Limits.CPUQuota, c.Limits.MemoryMax)
 		}
 	}
-	if _, err := (Spec{Pod, "hostlab-test/db-1"}).Find(nil, nil); err == nil ||
-		!strings.Contains(err.Error(), "pod:hostlab-test/db-0/postgres") {
-		t.Errorf("another pod: %v", err)
-	}
+	testkit.Refused((Spec{Pod, "hostlab-test/db-1"}).Find(nil, nil))(t, "pod:hostlab-test/db-0/postgres", "another pod")
 	if got := strings.Join(Pods(), " "); !strings.Contains(got,
 		"pod:hostlab-test/db-0 pod:hostlab-test/db-0/backup pod:hostlab-test/db-0/postgres") {
 		t.Errorf("for completion: %s", got)

@@ -145,9 +145,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	b.value(thpFile, "madvise")
-	if n := len(b.j.Entries()); n != 0 {
-		t.Errorf("%d entries", n)
-	}
+	testkit.Is(t, 0, len(b.j.Entries()), "entries")
 }
 
 func TestForeignAndForce(t *testing.T) {
@@ -162,14 +160,10 @@ func TestForeignAndForce(t *testing.T) {
 	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Unchanged}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored},
-		b.revert("", ReachOurs)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Is(t, "", cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored},
+		b.revert("", ReachOurs)))
 	b.value(swappinessFile, "77")
-	if diff := cmp.Diff(map[string]Result{"swappiness": Restored}, b.revert("", ReachAll)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[string]Result{"swappiness": Restored}, b.revert("", ReachAll))
 	b.value(swappinessFile, "60")
 }
 
@@ -182,9 +176,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	b.m.files[k+"/cpu2/online"] = "1"
-	if got := b.revert("", ReachOurs); got["governor@policy2"] != Restored {
-		t.Errorf("%v", got)
-	}
+	testkit.Is(t, Restored, b.revert("", ReachOurs)["governor@policy2"])
 	b.value(policyDir(2)+"scaling_governor", "powersave")
 	b.value(policyDir(2)+"energy_performance_preference", "balance_performance")
 }
@@ -199,9 +191,7 @@ func TestReboot(t *testing.T) {
 	b.m.writes = nil
 	got := b.revert("", ReachOurs)
 	for name, want := range map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Restored} {
-		if got[name] != want {
-			t.Errorf("%s %s, want %s", name, got[name], want)
-		}
+		testkit.Is(t, want, got[name], name)
 	}
 	b.value(swappinessFile, "33")
 	b.value(thpFile, "never")
@@ -258,9 +248,7 @@ func TestPreview(t *testing.T) {
 				said[strings.TrimSuffix(o.Setting+"@"+o.Name, "@")] = o.Result
 			}
 			for object, want := range c.want {
-				if said[object] != want {
-					t.Errorf("%s is %s, want %s", object, said[object], want)
-				}
+				testkit.Is(t, want, said[object], object)
 			}
 			did := b.revert(c.owner, c.reach)
 			for object, r := range said {
@@ -341,9 +329,7 @@ func TestRequestBehindALimit(t *testing.T) {
 	before := b.m.values()
 	b.must("set", "max_freq@policy0=2GHz", "min_freq@policy0=2GHz")
 	b.revert("", ReachOurs)
-	if diff := cmp.Diff(before, b.m.values()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, before, b.m.values())
 }
 
 // What was asked for and is there already is looked at again when another step may move it.
@@ -392,10 +378,6 @@ func TestEPPOfACPUThatWasOffline(t *testing.T) {
 	if got["governor@policy2"] != Restored || got["epp@policy2"] != Restored {
 		t.Errorf("%v", got)
 	}
-	if diff := cmp.Diff(before, b.m.values()); diff != "" {
-		t.Error(diff)
-	}
-	if len(b.j.Entries()) != 0 {
-		t.Errorf("left in the journal: %v", b.j.Entries())
-	}
+	testkit.Same(t, before, b.m.values())
+	testkit.Is(t, 0, len(b.j.Entries()), "left in the journal", b.j.Entries())
 }

@@ -25,9 +25,7 @@ func TestForeignWithinACutSet(t *testing.T) {
 	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != incomplete {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if v := m.files[swappinessFile]; v != "77" {
-		t.Errorf("swappiness %s", v)
-	}
+	testkit.Is(t, "77", m.files[swappinessFile], "swappiness")
 }
 
 // A set that was killed has no end, also after its journal was rewritten; one that went well, failed and

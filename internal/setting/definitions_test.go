@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
 )
@@ -111,9 +109,7 @@ func TestRoundedFrequencies(t *testing.T) {
 		"1.5GHz": "no step here: the kernel rounds it to 1.2 GHz or 1.8 GHz",
 	} {
 		p := testkit.Must(NewPlan(recorded(t, "intel-core-cst"), []Assignment{{"max_freq", "policy0", want}}))(t)
-		if got := slices.Concat(p.Steps, p.Same)[0].Note; got != note {
-			t.Errorf("%s: %q, want %q", want, got, note)
-		}
+		testkit.Is(t, note, slices.Concat(p.Steps, p.Same)[0].Note, want)
 	}
 }
 
@@ -199,9 +195,7 @@ func TestPlans(t *testing.T) {
 			for _, s := range p.Skipped {
 				got = append(got, s.Name+": left out, "+s.Reason)
 			}
-			if diff := cmp.Diff(c.steps, got); diff != "" {
-				t.Errorf("steps (-expected +got):\n%s", diff)
-			}
+			testkit.Same(t, c.steps, got, "steps (-expected +got)")
 		})
 	}
 }
@@ -245,9 +239,7 @@ func TestJoin(t *testing.T) {
 		{"cpufreq intel_pstate", "cpufreq, intel_pstate"},
 	}
 	for _, c := range cases {
-		if got := Join(strings.Fields(c.names)); got != c.want {
-			t.Errorf("Join(%s) = %q, expected %q", c.names, got, c.want)
-		}
+		testkit.Is(t, c.want, Join(strings.Fields(c.names)), "Join", c.names, ") =")
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 	"hostlab/internal/trust"
 )
@@ -70,9 +68,7 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 				(!ok || r.Why[:len(c.want)] != c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
-			if b, err := os.ReadFile(file(outside)); err != nil || string(b) != "keep" {
-				t.Errorf("outside holds %q, %v", b, err)
-			}
+			testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(file(outside)))(t)), "outside holds")
 			if list, err := os.ReadDir(outside); err != nil || len(list) != 1 {
 				t.Errorf("outside: %v, %v", list, err)
 			}
@@ -192,12 +188,8 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				free()
 				back("", false)
 			}
-			if diff := cmp.Diff(was, tree(t, root)); diff != "" {
-				t.Error(diff)
-			}
-			if _, err := os.Stat(filepath.Join(dir, journalFile)); err == nil {
-				t.Error("the journal is still there")
-			}
+			testkit.Same(t, was, tree(t, root))
+			testkit.Refused(os.Stat(filepath.Join(dir, journalFile)))(t, "", "the journal is still there")
 		})
 	}
 }
@@ -218,9 +210,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff(was, tree(t, root)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, was, tree(t, root))
 }
 
 // A tree is the directory that was opened: one that takes its name meanwhile, or a link there, is
@@ -241,9 +231,7 @@ func TestTreeIsHeld(t *testing.T) {
 	}
 	_, err = Apply(context.Background(), sys, j, "set", plan, false)
 	testkit.OK(t, errors.Join(err, j.Close()))
-	if diff := cmp.Diff(was, tree(t, other)); diff != "" {
-		t.Errorf("the tree behind the link changed:\n%s", diff)
-	}
+	testkit.Same(t, was, tree(t, other), "the tree behind the link changed")
 	if got := tree(t, moved); got["/proc/sys/vm/swappiness"] != "10" || got["/var/lib/hostlab/"+journalFile] == "" {
 		t.Errorf("%v", got)
 	}

@@ -97,14 +97,10 @@ func TestRecordedFile(t *testing.T) {
 		err := filesOf(opened(t, root)).WriteFile("/v", []byte(c.value))
 		b, _ := os.ReadFile(filepath.Join(root, "v"))
 		if got = string(b); err != nil {
-			if got != c.text {
-				t.Errorf("%q, %s: refused, and left %q", c.text, c.value, got)
-			}
+			testkit.Is(t, c.text, got, c.value, "refused, and left")
 			got = pathless{err}.Error()
 		}
-		if got != c.want {
-			t.Errorf("%q, %s: %q, want %q", c.text, c.value, got, c.want)
-		}
+		testkit.Is(t, c.want, got, c.text, c.value)
 	}
 }
 
@@ -142,9 +138,7 @@ func TestPlantedFiles(t *testing.T) {
 	f := filesOf(opened(t, root))
 	for name, want := range map[string]string{"/hard": "2 names", "/fifo": "no regular file", "/device": "no regular file",
 		"/link": "no regular file"} {
-		if err := f.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Fails(t, f.WriteFile(name, []byte("x")), want, name)
 		if _, err := f.ReadFile(name); name != "/hard" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -110,9 +110,7 @@ func TestProblem(t *testing.T) {
 				}
 			}
 			testkit.Must(Revert(context.Background(), sys, j, "", ReachOurs))(t)
-			if same := cmp.Equal(was, m.values()); same != c.back {
-				t.Errorf("put back: %v, want %v", same, c.back)
-			}
+			testkit.Is(t, c.back, cmp.Equal(was, m.values()), "put back")
 		})
 	}
 }
@@ -136,9 +134,7 @@ func TestForget(t *testing.T) {
 	if _, err := j.Forget("set"); err != nil || len(j.Entries()) != 0 || m.disk["/j/"+journalFile] != nil {
 		t.Errorf("%d entries: %v", len(j.Entries()), err)
 	}
-	if v := m.files["/proc/sys/vm/swappiness"]; v != "10" {
-		t.Errorf("swappiness %s", v)
-	}
+	testkit.Is(t, "10", m.files["/proc/sys/vm/swappiness"], "swappiness")
 }
 
 // A second hostlab is told who has the journal.
@@ -232,9 +228,7 @@ func TestIntentAfterAReboot(t *testing.T) {
 	}
 	m.kernel, m.boot = m.reboot(), m.boot+1
 	was := m.values()
-	if text, err := troubled(m.system()); err != nil || text != "" {
-		t.Errorf("after the reboot: %q, %v", text, err)
-	}
+	testkit.Is(t, "", testkit.Must(troubled(m.system()))(t), "after the reboot")
 	sys := m.system()
 	v, err := verify(sys)
 	if err != nil || len(v) != 2 || v[0].Result != Forgotten {
@@ -246,9 +240,7 @@ func TestIntentAfterAReboot(t *testing.T) {
 		t.Fatalf("%v, %v", out, err)
 	}
 	for _, o := range out {
-		if o.Result != Forgotten {
-			t.Errorf("%s is %s", o.Setting, o.Result)
-		}
+		testkit.Is(t, Forgotten, o.Result, o.Setting)
 	}
 	if diff := cmp.Diff(was, m.values()); diff != "" || m.disk["/j/"+journalFile] != nil {
 		t.Error(diff, m.disk)

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"hostlab/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -164,12 +166,8 @@ func plant(t *testing.T, root string) {
 			continue // plain files do not do what those do
 		}
 		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(v+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(t, os.WriteFile(path, []byte(v+"\n"), 0o644))
 	}
 }
 
@@ -177,17 +175,14 @@ func plant(t *testing.T, root string) {
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := os.ReadFile(path)
 		out[strings.TrimPrefix(path, root)] = strings.Join(strings.Fields(string(b)), " ")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -242,9 +237,7 @@ func TestKill(t *testing.T) {
 			if i%4 == 0 {
 				path, value = policyDir(1)+"scaling_governor", "schedutil"
 			}
-			if err := sys.FS.WriteFile(path, []byte(value)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, sys.FS.WriteFile(path, []byte(value)))
 			want[path] = value
 			foreign++
 		}
@@ -253,25 +246,16 @@ func TestKill(t *testing.T) {
 		} else if len(e) > 0 {
 			open++
 		}
-		j, err := OpenJournal(sys, state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := testkit.Must(OpenJournal(sys, state))(t)
 		if p := j.Problem(); p != nil {
 			t.Fatalf("call %d: %v", at, p)
 		}
-		if _, err := Revert(context.Background(), sys, j, "", ReachOurs); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(Revert(context.Background(), sys, j, "", ReachOurs))(t)
 		if diff := cmp.Diff(want, tree(t, root)); diff != "" {
 			t.Fatalf("killed at call %d of %d:\n%s", at, calls, diff)
 		}
-		if _, err := j.Forget(""); err != nil {
-			t.Fatal(err)
-		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(j.Forget(""))(t)
+		testkit.OK(t, j.Close())
 		plant(t, root)
 	}
 	t.Logf("%d kills in turn over %d system calls, %d of them with open changes: 0 objects left changed, 0 of %d "+

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/testkit"
 )
 
 // What set refuses on any host a profile for other hosts does not take either.
@@ -49,8 +49,5 @@ func TestOffline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Assignment{{"smt", "", "off"}, {"max_freq", "policy1", "2400000"}, {"max_freq", "", "60%"}},
-		got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []Assignment{{"smt", "", "off"}, {"max_freq", "policy1", "2400000"}, {"max_freq", "", "60%"}}, got)
 }

@@ -139,18 +139,12 @@ func TestBeside(t *testing.T) {
 	}
 	b.must("set", "dirty_bytes=600MiB", "thp=always", "swappiness=10")
 	both := []string{"min_free_kbytes 5000 67584 moved with thp", "dirty_ratio 20 0 moved with dirty_bytes"}
-	if diff := cmp.Diff(both, moved()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, both, moved())
 	b.m.files[minFree] = "9000"
-	if diff := cmp.Diff(both[1:], moved()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, both[1:], moved())
 	b.m.files[minFree] = "67584"
 	b.revert("", ReachOurs)
-	if diff := cmp.Diff([]string(nil), moved()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []string(nil), moved())
 }
 
 // Limits of which the kernel keeps the one that is written last are not set together.
@@ -187,7 +181,5 @@ func TestPlanWithAGovernorThatFreesEPP(t *testing.T) {
 	b.must("set", "epp=power", "governor=powersave")
 	b.value(policyDir(0)+"energy_performance_preference", "power")
 	b.revert("", ReachOurs)
-	if diff := cmp.Diff(before, b.m.values()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, before, b.m.values())
 }

@@ -256,9 +256,7 @@ func TestPowerPlans(t *testing.T) {
 			for _, s := range p.Steps {
 				steps = append(steps, s.Setting+" "+s.From+">"+s.To)
 			}
-			if got := strings.Join(steps, ", "); got != c.steps {
-				t.Errorf("%v: %s, want %s", c.want, got, c.steps)
-			}
+			testkit.Is(t, c.steps, strings.Join(steps, ", "), c.want)
 			return nil
 		})
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -312,7 +310,5 @@ func TestPowerForeignScheme(t *testing.T) {
 	}
 	testkit.Must(r.process(fate{}, putBack))(t)
 	maps.DeleteFunc(was, func(key, _ string) bool { return strings.HasPrefix(key, hostlabScheme) })
-	if diff := cmp.Diff(was, r.state()); diff != "" {
-		t.Errorf("the copy is to go, and nothing else:\n%s", diff)
-	}
+	testkit.Same(t, was, r.state(), "the copy is to go, and nothing else")
 }

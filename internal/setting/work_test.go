@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -110,14 +108,10 @@ func TestWorkPutsBack(t *testing.T) {
 	m := newMachine(1)
 	was := m.values()
 	testkit.Must(m.process(fate{}, work))(t)
-	if diff := cmp.Diff(was, m.values()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, was, m.values())
 	if len(m.writes) < 30 {
 		t.Errorf("only %d writes: %q", len(m.writes), m.writes)
 	}
-	if len(m.disk) != 0 {
-		t.Errorf("the journal is still there: %v", m.disk)
-	}
+	testkit.Is(t, 0, len(m.disk), "the journal is still there", m.disk)
 	t.Logf("%d calls, %d writes", m.calls, len(m.writes))
 }

@@ -128,9 +128,7 @@ func TestTunedBuildsOnWhatIsThere(t *testing.T) {
 	for _, want := range []string{"\ninclude=postgresql,my-own\n", "\nvm.max_map_count=>1048576\n",
 		"\nkernel.sem=1 2 3 4\n", "\nvm.swappiness=10\n",
 		"\n[disk]\ndevices=nvme*,vd*,xvd*,mmcblk*\n"} {
-		if !strings.Contains(p.Files[0].Text, want) {
-			t.Errorf("no %q in\n%s", want, p.Files[0].Text)
-		}
+		testkit.Has(t, p.Files[0].Text, want)
 	}
 	for _, name := range append(testkit.Hostile, "a b", "a;b") {
 		if p, err := Make("tuned", Head{Title: "t", Base: []string{name}},

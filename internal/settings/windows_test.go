@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 )
 
 // TestWindowsNames holds the list to what the translation takes.
@@ -18,9 +19,7 @@ func TestWindowsNames(t *testing.T) {
 		}
 		_, _, missing := windows(prepare([]setting.Assignment{{Name: s.Name, Value: v}}))
 		listed := slices.Contains(WindowsNames(), s.Name)
-		if listed != (len(missing) == 0) {
-			t.Errorf("%s listed %v, but %s", s.Name, listed, strings.Join(missing.lines(), "; "))
-		}
+		testkit.Is(t, (len(missing) == 0), listed, s.Name, "listed", "but", strings.Join(missing.lines(), "; "))
 	}
 	for _, name := range WindowsNames() {
 		if _, ok := setting.Find(name); !ok {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // Among equals of any of these laws, of which six measurements are compared, few groups have one that is found, and one that is twice
@@ -74,9 +76,7 @@ func TestPeersLaw(t *testing.T) {
 }
 
 func TestPeersOfFew(t *testing.T) {
-	if p := Peers([]float64{1, 1, 1, 1, 1, 1, 9}); slices.Min(p) != 1 {
-		t.Errorf("%v of seven", p)
-	}
+	testkit.Is(t, 1, slices.Min(Peers([]float64{1, 1, 1, 1, 1, 1, 9})), "of seven")
 	p := Peers([]float64{1, 1, 1, 1, 1, 1, 1, 9})
 	if p[7] != 0 || p[0] != 1 {
 		t.Errorf("one of eight differs from equal ones: %v", p)
@@ -88,9 +88,7 @@ func TestPeersDoNotMask(t *testing.T) {
 	for _, two := range [][2]float64{{15, 15.5}, {15, -14}, {-15, -15.5}} {
 		values := append([]float64{0, 1, -1, 0.5, -0.5, 0.2, -0.2, 0.8, -0.8, 0.1}, two[:]...)
 		for i, p := range Peers(values) {
-			if (p < 0.005) != (i >= 10) {
-				t.Errorf("value %v of %v: p %v", values[i], values, p)
-			}
+			testkit.Is(t, (i >= 10), (p < 0.005), "value", values[i], values, "p", p)
 		}
 	}
 }
@@ -100,9 +98,7 @@ func TestDiscoveries(t *testing.T) {
 	p := []float64{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1}
 	found := Discoveries(p, 0.05)
 	for i, is := range found {
-		if is != (i < 4) {
-			t.Errorf("p %v: %v", p[i], is)
-		}
+		testkit.Is(t, (i < 4), is, "p", p[i])
 	}
 	if len(Discoveries(nil, 0.05)) != 0 || math.IsNaN(p[0]) {
 		t.Error("none of none")

@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func TestMinBlocks(t *testing.T) {
@@ -11,9 +13,7 @@ func TestMinBlocks(t *testing.T) {
 		want  int
 	}{{0.05, 6}, {0.05 / 7, 9}, {0.05 / 28, 11}} {
 		got := MinBlocks(c.alpha)
-		if got != c.want {
-			t.Errorf("MinBlocks(%g) = %d, want %d", c.alpha, got, c.want)
-		}
+		testkit.Is(t, c.want, got, "MinBlocks", c.alpha, ") =")
 		if signedRankCritical(got, c.alpha) < 0 || signedRankCritical(got-1, c.alpha) >= 0 {
 			t.Errorf("MinBlocks(%g) = %d is not the smallest that has an interval", c.alpha, got)
 		}

@@ -65,9 +65,7 @@ func TestPoolCoverage(t *testing.T) {
 
 func TestPoolRefuses(t *testing.T) {
 	for _, c := range [][2][]float64{{{1}, {1}}, {{1, 2}, {1}}, {{1, 2}, {1, 0}}, {{1, math.NaN()}, {1, 1}}} {
-		if _, err := Pool(c[0], c[1], 0.05); err == nil {
-			t.Errorf("%v is pooled", c)
-		}
+		testkit.Refused(Pool(c[0], c[1], 0.05))(t, "", c, "is pooled")
 	}
 	if p, err := Pool([]float64{1, 1}, []float64{1, 1}, 0.05); err != nil || !math.IsNaN(p.NextLow) || p.Share != 0 {
 		t.Errorf("two equal effects: %+v, %v", p, err)

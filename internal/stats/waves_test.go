@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // hosts of two strata in three waves, with one period less.
@@ -92,9 +94,7 @@ func TestRolloutOfFew(t *testing.T) {
 		if got.Orders != c.orders || math.Abs(got.Above-1/c.orders) > 1e-12 {
 			t.Errorf("%v: %g orders, p = %g", c.waves, got.Orders, got.Above)
 		}
-		if can := !math.IsInf(got.Effect.Low, -1); can != (c.orders >= 20) {
-			t.Errorf("%v: limits %v", c.waves, got.Effect)
-		}
+		testkit.Is(t, (c.orders >= 20), !math.IsInf(got.Effect.Low, -1), c.waves, "limits", got.Effect)
 	}
 	if got := Rollout([]Unit{{Wave: 1, After: []float64{1}}, {Stratum: 1, Wave: 2, After: []float64{2}}}, 0.05, 0, rng); got.Effect.Known() {
 		t.Errorf("hosts of different strata were compared: %v", got.Effect)

@@ -110,9 +110,7 @@ func TestWaitedSeesCompany(t *testing.T) {
 		ends[i] = On(cpu, func() error { u[i], _ = spin(); return nil })
 	}
 	for i, end := range ends {
-		if err := <-end; err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, <-end)
 		if u[i].HasWaited && u[i].Waited < 10*time.Millisecond {
 			t.Errorf("thread %d waited only %v beside another on its CPU", i, u[i].Waited)
 		}
@@ -121,10 +119,7 @@ func TestWaitedSeesCompany(t *testing.T) {
 
 // A thread may use the CPUs that it is given, all of them and no others.
 func TestWithin(t *testing.T) {
-	all, err := Allowed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(Allowed())(t)
 	for _, c := range []struct{ given, want []int }{{nil, all}, {all, all}, {all[:1], all[:1]}} {
 		var got []int
 		err := <-Within(c.given, func() (err error) {
@@ -168,7 +163,5 @@ func TestOfAnotherThread(t *testing.T) {
 		t.Errorf("pinned to CPU %d: %v, to the next: %v", cpus[0], other.Pinned(cpus[0]), other.Pinned(cpus[0]+1))
 	}
 	close(end)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, <-done)
 }

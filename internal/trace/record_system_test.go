@@ -67,9 +67,7 @@ func TestRunTimeAndBursts(t *testing.T) {
 		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v",
 			run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
 		bad := map[string]string{}
-		if len(r.Series) != r.Windows {
-			t.Errorf("%d windows and %d in the series", r.Windows, len(r.Series))
-		}
+		testkit.Is(t, r.Windows, len(r.Series), "windows and", "in the series")
 		if r.SeenShare() < 0.98 {
 			bad["seen"] = fmt.Sprintf("only %.2f of the time was seen", r.SeenShare())
 		}
@@ -127,15 +125,12 @@ func TestLatencies(t *testing.T) {
 	until(t, func() map[string]string {
 		p := play(t, "wake", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=4")
 		windows := 0
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always,
+		r := testkit.Must(Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always,
 			Progress: func(time.Duration) {
 				if windows++; windows == 1 {
 					_, _ = p.in.Write([]byte("\n"))
 				}
-			}})
-		if err != nil {
-			t.Fatal(err)
-		}
+			}}))(t)
 		var own []float64
 		for line, err := p.out.ReadString('\n'); line != "end\n"; line, err = p.out.ReadString('\n') {
 			ns, bad := strconv.ParseFloat(strings.TrimSpace(line), 64)

@@ -52,10 +52,7 @@ func TestAccessLists(t *testing.T) {
 			for _, path := range []string{filepath.Dir(below), file} {
 				testkit.OK(t, unix.Setxattr(path, access, c.list, 0))
 			}
-			f, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := testkit.Must(os.Open(file))(t)
 			defer f.Close()
 			_, above := Parents(below)
 			_, holder := Holder(filepath.Dir(below))
@@ -73,9 +70,7 @@ func TestAccessLists(t *testing.T) {
 // What is no access list is refused and not read beyond its end.
 func TestAccessListOfUnknownKind(t *testing.T) {
 	for _, b := range [][]byte{{}, {2, 0, 0}, {3, 0, 0, 0}, append(acl([3]uint32{0x02, 7, 12345}), 1)} {
-		if why := listed(b, 0); why != "has an access list of an unknown kind" {
-			t.Errorf("%v: %q", b, why)
-		}
+		testkit.Is(t, "has an access list of an unknown kind", listed(b, 0), b)
 	}
 }
 

@@ -66,9 +66,7 @@ func TestOutput(t *testing.T) {
 		reader.Close()
 		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))
 	}
-	if b, err := os.ReadFile(at("victim")); err != nil || string(b) != "keep" {
-		t.Errorf("%q, %v", b, err)
-	}
+	testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(at("victim")))(t)))
 	reader := testkit.Must(os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 	defer reader.Close()
 	for name, from := range map[string]io.Reader{

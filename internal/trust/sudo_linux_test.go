@@ -66,9 +66,7 @@ func TestFileOfTheCaller(t *testing.T) {
 	}
 	defer f.Close()
 	testkit.OK(t, errors.Join(os.Rename(name, name+".old"), os.WriteFile(name, []byte("swapped"), 0o600)))
-	if b, err := io.ReadAll(f); err != nil || string(b) != "checked" {
-		t.Errorf("%q, %v", b, err)
-	}
+	testkit.Is(t, "checked", string(testkit.Must(io.ReadAll(f))(t)))
 }
 
 // A secret of another user is none of root's, as neither is what that user may write into it

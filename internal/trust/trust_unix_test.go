@@ -42,12 +42,8 @@ func TestOpenFile(t *testing.T) {
 		_, err := OpenFile(root, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		refused(t, err, want)
 	}
-	if b, err := os.ReadFile(outside); err != nil || string(b) != "keep" {
-		t.Errorf("outside holds %q, %v", b, err)
-	}
-	if _, err := os.Lstat(outside + "-none"); err == nil {
-		t.Error("the target of a dangling link was made")
-	}
+	testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(outside))(t)), "outside holds")
+	testkit.Refused(os.Lstat(outside+"-none"))(t, "", "the target of a dangling link was made")
 	f := testkit.Must(OpenFile(root, "plain", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600))(t)
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() != 0 {
@@ -62,14 +58,10 @@ func TestParents(t *testing.T) {
 	}
 	made := filepath.Join(real, "a", "b")
 	testkit.OK(t, os.MkdirAll(made, 0o755))
-	if got, err := Parents(made); err != nil || got != made {
-		t.Errorf("%q, %v", got, err)
-	}
+	testkit.Is(t, made, testkit.Must(Parents(made))(t))
 	link := filepath.Join(real, "link")
 	testkit.OK(t, os.Symlink("a", link))
-	if got, err := Parents(filepath.Join(link, "b")); err != nil || got != made {
-		t.Errorf("by a link: %q, %v", got, err)
-	}
+	testkit.Is(t, made, testkit.Must(Parents(filepath.Join(link, "b")))(t), "by a link")
 	testkit.OK(t, os.Symlink("loop", filepath.Join(real, "loop")))
 	_, err = Parents(filepath.Join(real, "loop"))
 	refused(t, err, "too many links")
@@ -93,14 +85,9 @@ func TestSecret(t *testing.T) {
 	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true},
 		0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
 		testkit.OK(t, os.Chmod(path, mode))
-		f, err := OpenRegular(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(OpenRegular(path))(t)
 		for i, err := range []error{Secret(f), SecretKey(f)} {
-			if (err == nil) != want[i] {
-				t.Errorf("mode %o, key %v: %v", mode, i == 1, err)
-			}
+			testkit.Is(t, want[i], (err == nil), "mode", mode, "key", i == 1, err)
 			if err != nil {
 				refused(t, err, path+" holds a secret")
 			}

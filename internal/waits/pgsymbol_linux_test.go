@@ -53,12 +53,8 @@ func TestProgramsWithoutTheSymbol(t *testing.T) {
 			}
 		})
 	}
-	if _, err := OpenWords(os.Getpid()); err == nil || !strings.Contains(err.Error(), "its program ") {
-		t.Errorf("of this program: %v", err)
-	}
-	if _, err := OpenWords(1 << 30); err == nil || !strings.Contains(err.Error(), "its program cannot be read") {
-		t.Errorf("of a process that has ended: %v", err)
-	}
+	testkit.Refused(OpenWords(os.Getpid()))(t, "its program ", "of this program")
+	testkit.Refused(OpenWords(1<<30))(t, "its program cannot be read", "of a process that has ended")
 }
 
 // TestWordsThatAreNone: where one of what should be words is none that PostgreSQL writes, none is read, now or later.

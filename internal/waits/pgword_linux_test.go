@@ -79,9 +79,7 @@ func TestLooks(t *testing.T) {
 			t.Errorf("want %+v, title %q, cut %v", x, title, cut)
 		}
 	}
-	if err := w.FindTransactions(nil, 15); err == nil {
-		t.Error("it finds transactions of nobody")
-	}
+	testkit.Fails(t, w.FindTransactions(nil, 15), "", "it finds transactions of nobody")
 	testkit.OK(t, s.Close())
 	seen := testkit.Must(w.Looks(g, all, time.Now().Add(10*time.Millisecond), time.Millisecond, true))(t)
 	if len(seen) > 0 || len(w.Look(g)) > 0 {

@@ -57,9 +57,7 @@ func TestAnalyzeMadeDays(t *testing.T) {
 			var text bytes.Buffer
 			testkit.OK(t, document.WriteText(&text, a.Document(), document.TextOptions{Width: 80, Color: false}))
 			t.Log("\n" + text.String())
-			if a.Verdict != c.verdict {
-				t.Errorf("verdict %s, expected %s", a.Verdict, c.verdict)
-			}
+			testkit.Is(t, c.verdict, a.Verdict, "verdict")
 			if c.verdict == watch.UndecidedShort {
 				a.Unneeded, c.waited = nil, nil
 			}

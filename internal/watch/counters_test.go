@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/counters"
+	"hostlab/internal/testkit"
 )
 
 const nominal = 2e9 // Hz
@@ -90,10 +91,7 @@ func TestTalliesAnalyzed(t *testing.T) {
 		}
 		last = now
 	}
-	r, err := ReadRecord(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(ReadRecord(bytes.NewReader(file)))(t)
 	a := Analyze(r, DefaultQuestion())
 	if a.Verdict != UnevenAlways || known(a.Steal) || known(a.First.Deep) || known(a.First.Waited) || math.Abs(a.First.Clock-0.5) > 0.01 {
 		t.Errorf("verdict %v, steal %v, first %+v", a.Verdict, a.Steal, a.First)

@@ -104,9 +104,7 @@ func TestInequality(t *testing.T) {
 		{[]float64{0, 0}, math.NaN(), math.NaN()},
 	} {
 		q, g := inequality(c.sum)
-		if diff := cmp.Diff([]float64{c.quarter, c.gini}, []float64{q, g}, cmpopts.EquateNaNs(), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Is(t, "", cmp.Diff([]float64{c.quarter, c.gini}, []float64{q, g}, cmpopts.EquateNaNs(), cmpopts.EquateApprox(0, 1e-12)))
 	}
 }
 
@@ -117,9 +115,7 @@ func TestParseDisks(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if _, err := parseDisks([]byte(now), []string{"vda"}); err == nil {
-		t.Error("a disk that is not there was found")
-	}
+	testkit.Refused(parseDisks([]byte(now), []string{"vda"}))(t, "", "a disk that is not there was found")
 	if s, err := proc.ParsePressure([]byte("some avg10=0 total=x\n")); err == nil {
 		t.Errorf("garbage was read as %v", s)
 	}

@@ -105,9 +105,7 @@ func TestMetrics(t *testing.T) {
 		`hostlab_log_device_write_time_seconds_total{device="vda"} 0.25`,
 		`hostlab_commit_duration_seconds_count 4`,
 	} {
-		if !strings.Contains(b.String(), want+"\n") {
-			t.Errorf("%s is missing in\n%s", want, b.String())
-		}
+		testkit.Has(t, b.String(), want+"\n", want)
 	}
 	for _, not := range []string{"NaN", "flush", "effective", `resource="io"`} {
 		if strings.Contains(b.String(), not) {

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
@@ -28,13 +26,9 @@ type machine struct {
 func (m machine) put(path, text string) {
 	m.t.Helper()
 	path = filepath.Join(m.dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	// In place, as the kernel's files are: a sampler holds them open.
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func newMachine(t *testing.T) machine {
@@ -94,20 +88,14 @@ func TestSampleOfATree(t *testing.T) {
 	for _, u := range s.Info().Unknown {
 		what = append(what, u.What)
 	}
-	if diff := cmp.Diff([]string{"pressure", "effective frequency"}, what); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []string{"pressure", "effective frequency"}, what)
 
 	// A CPU that goes offline is left out, and one that comes back is there again.
 	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 230 0 60 1050 20 0 0 5 0 0\n")
 	c := testkit.Must(s.Read(start.Add(2 * time.Second)))(t)
-	if n := len(watch.Between(s.Info(), b, c).CPUs); n != 1 {
-		t.Errorf("%d CPUs with one offline", n)
-	}
+	testkit.Is(t, 1, len(watch.Between(s.Info(), b, c).CPUs), "CPUs with one offline")
 	m.put("proc/stat", "nothing\n")
-	if _, err := s.Read(start.Add(3 * time.Second)); err == nil || !strings.Contains(err.Error(), "no line of a CPU") {
-		t.Errorf("garbage was read as %v", err)
-	}
+	testkit.Refused(s.Read(start.Add(3*time.Second)))(t, "no line of a CPU", "garbage was read as")
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -121,9 +109,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		m := machine{t, t.TempDir()}
 		m.put("proc/stat", c.stat)
-		if _, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, expected %q", c.stat, err, c.want)
-		}
+		testkit.Refused(watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}))(t, c.want, c.stat)
 	}
 }
 
@@ -136,9 +122,7 @@ func TestRecorder(t *testing.T) {
 	session := func(samples int) {
 		t.Helper()
 		r := testkit.Must(watch.OpenRecorder(name, "box", time.Second, s.Info))(t)
-		if _, err := watch.OpenRecorder(name, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "another hostlab records to it") {
-			t.Errorf("two recorders at once: %v", err)
-		}
+		testkit.Refused(watch.OpenRecorder(name, "box", time.Second, s.Info))(t, "another hostlab records to it", "two recorders at once")
 		last := testkit.Must(s.Read(now))(t)
 		for range samples {
 			now = now.Add(time.Second)
@@ -168,17 +152,11 @@ func TestRecorder(t *testing.T) {
 	if err != nil || len(r.Points) != 5 || len(r.Warnings) != 0 {
 		t.Errorf("%v, %+v\n%s", err, r, whole)
 	}
-	if _, err := watch.OpenRecorder(name, "other", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), `is a record of host "box"`) {
-		t.Errorf("another host: %v", err)
-	}
+	testkit.Refused(watch.OpenRecorder(name, "other", time.Second, s.Info))(t, `is a record of host "box"`, "another host")
 	foreign := filepath.Join(t.TempDir(), "notes.txt")
 	testkit.OK(t, os.WriteFile(foreign, []byte("mine\n"), 0o644))
-	if _, err := watch.OpenRecorder(foreign, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "holds something else") {
-		t.Errorf("a foreign file: %v", err)
-	}
-	if b, err := os.ReadFile(foreign); err != nil || string(b) != "mine\n" {
-		t.Errorf("a foreign file was changed: %q", b)
-	}
+	testkit.Refused(watch.OpenRecorder(foreign, "box", time.Second, s.Info))(t, "holds something else", "a foreign file")
+	testkit.Is(t, "mine\n", string(testkit.Must(os.ReadFile(foreign))(t)), "a foreign file was changed")
 }
 
 // TestDaySize holds the sizes that the helps tell.
@@ -220,9 +198,7 @@ func TestReadRecordRefuses(t *testing.T) {
 		{"cut at once", head + first[:20], "line 2: expected JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := watch.ReadRecord(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, expected %q", err, c.want)
-			}
+			testkit.Refused(watch.ReadRecord(strings.NewReader(c.text)))(t, c.want)
 		})
 	}
 }

@@ -29,9 +29,7 @@ func TestKept(t *testing.T) {
 	if err := k.Call(t.Context(), 1, -1, nil); !errors.As(err, &job) {
 		t.Errorf("error of the job came as %v", err)
 	}
-	if n := call(1); n != 2 {
-		t.Errorf("after an error of the job: %d", n)
-	}
+	testkit.Is(t, 2, call(1), "after an error of the job")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := k.Call(ctx, 1, 1, nil); !errors.Is(err, context.Canceled) {
@@ -42,9 +40,7 @@ func TestKept(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := call(1); n != 1 {
-		t.Errorf("after Close: %d", n)
-	}
+	testkit.Is(t, 1, call(1), "after Close")
 }
 
 func TestKeptIsCancelled(t *testing.T) {

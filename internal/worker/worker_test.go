@@ -123,9 +123,7 @@ func TestSessionKeepsState(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	if err := s.Call(1, &got); err == nil {
-		t.Error("a closed session answered")
-	}
+	testkit.Fails(t, s.Call(1, &got), "", "a closed session answered")
 	waitGone(t, s.PID(), hangs)
 }
 
@@ -153,9 +151,7 @@ func TestProcessorsForAll(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	err := once(t.Context(), "no-such", 0, nil)
-	if err == nil || !strings.Contains(err.Error(), "no such job") {
-		t.Errorf("an unknown job gave %v", err)
-	}
+	testkit.Fails(t, err, "no such job", "an unknown job gave")
 	err = once(t.Context(), "panic", 0, nil)
 	if err == nil || !strings.Contains(err.Error(), "as asked") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a panic gave %q, want one line with its text", err)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
 
 func TestFill(t *testing.T) {
@@ -77,9 +79,7 @@ func TestArrivals(t *testing.T) {
 		}
 	}
 	a, b := gaps(Poisson(start, 100, 3)), gaps(Poisson(start, 100, 3))
-	if diff := cmp.Diff(a, b); diff != "" {
-		t.Error("the same seed gave other gaps")
-	}
+	testkit.Is(t, "", cmp.Diff(a, b), "the same seed gave other gaps")
 	if cmp.Equal(a, gaps(Poisson(start, 100, 4))) {
 		t.Error("another seed gave the same gaps")
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -43,12 +45,8 @@ func TestCheck(t *testing.T) {
 	want := &sample{Text: "b", Word: "one", Number: 4, Factor: 2, Flag: true, Time: Seconds(0.15), Size: 64 << 20,
 		List: []Word{"a_b", "1", "2.5", "true", ""}, Table: map[string]Word{"A": "x y", "B": "1"}, Needed: 7,
 		Part: 0.3, Looks: []int{2, 5}, Label: "true", Tags: []Word{"red"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(described(), d); diff != "" {
-		t.Errorf("the defaults were changed: %s", diff)
-	}
+	testkit.Same(t, want, got)
+	testkit.Same(t, described(), d, "the defaults were changed")
 }
 
 func TestCheckRefuses(t *testing.T) {

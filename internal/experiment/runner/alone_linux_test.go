@@ -31,9 +31,7 @@ func TestSocketOfAnotherUser(t *testing.T) {
 			listens <- l.Close()
 		}
 	}()
-	if err := <-listens; err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, <-listens)
 	defer func() {
 		close(done)
 		if err := <-listens; err != nil {

@@ -40,9 +40,7 @@ func TestBlocksBesideThePlan(t *testing.T) {
 		if len(order) != 14 || order[0] != 10 || order[2] != 12 || order[3] != 0 || order[12] != 9 || order[13] != 13 || len(r.Runs) != 6+20+30 {
 			t.Errorf("stopped at %d: blocks %v, %d runs", stop, order, len(r.Runs))
 		}
-		if r.End.Blocks != 10 {
-			t.Errorf("stopped at %d: ended %+v", stop, r.End)
-		}
+		testkit.Is(t, 10, r.End.Blocks, "stopped at", stop, "ended", r.End)
 		a := analysis.Analyse(r.Experiment, r.Runs, r.End)
 		if e := a.Effects[0]; e.Verdict != analysis.NoEffect || e.Held.N == 0 || a.AA[0].N != 3 {
 			t.Errorf("stopped at %d: %s, %+v, %+v", stop, e.Verdict, e.Held, a.AA)

@@ -84,9 +84,7 @@ func TestTimes(t *testing.T) {
 	ts.ended(&result.Run{Start: at(1004), Seconds: 2})
 	ts.ended(&result.Run{Start: at(900), Seconds: 1}) // the clock was set back
 	ts.ended(&result.Run{Start: at(902), Seconds: 1})
-	if want := 16 * time.Second; ts.block != want {
-		t.Errorf("%s, want %s", ts.block, want)
-	}
+	testkit.Is(t, 16*time.Second, ts.block)
 }
 
 // Before the first run, a block takes what the study expects: settle times of all

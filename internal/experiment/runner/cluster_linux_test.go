@@ -172,10 +172,7 @@ func (c *cluster) ask(text string) (value string) {
 // original reports whether a parameter is as nobody has changed it, in force and on the disk.
 func (c *cluster) original(name, want string) (bool, string) {
 	c.t.Helper()
-	auto, err := os.ReadFile(c.dir + "/data/postgresql.auto.conf")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	auto := testkit.Must(os.ReadFile(c.dir + "/data/postgresql.auto.conf"))(c.t)
 	now := c.ask("show " + name)
 	return now == want && !strings.Contains(string(auto), name), fmt.Sprintf("%s is %s; on the disk: %q", name, now, auto)
 }

@@ -92,9 +92,7 @@ func TestLaterRunsDisturbed(t *testing.T) {
 		heard := b.heard()
 		b.busy(c.which)
 		testkit.OK(t, b.run())
-		if len(*heard) != c.want {
-			t.Errorf("%s: heard %q", name, *heard)
-		}
+		testkit.Is(t, c.want, len(*heard), name, "heard", *heard)
 	}
 }
 
@@ -132,9 +130,7 @@ func TestNoRunCounts(t *testing.T) {
 				return
 			}
 			b.fails(err, c.want, "remove the cause, then continue with: hostlab run --resume --out "+b.cfg.Dir)
-			if n := len(b.statuses()); n != c.runs {
-				t.Errorf("%d runs, want %d", n, c.runs)
-			}
+			testkit.Is(t, c.runs, len(b.statuses()), "runs")
 			b.putBack()
 			for _, r := range b.record().Runs {
 				if r.Status == result.OK {

@@ -191,8 +191,6 @@ func TestEmulatedProblems(t *testing.T) {
 	} {
 		study := head(6, "") + "[[factor]]\nname = \"f\"\n" + text + "\n" + nullWorkload
 		_, err := experiment.Parse("s.toml", t.TempDir(), []byte(study), experiment.Overrides{}, Known())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q in it", text, err, want)
-		}
+		testkit.Fails(t, err, want, text)
 	}
 }

@@ -32,13 +32,9 @@ name = "energy_op_j"
 func (b *bench) counters() (file string) {
 	b.t.Helper()
 	dir := filepath.Join(b.tree, "sys/class/powercap/intel-rapl:0")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, os.MkdirAll(dir, 0o755))
 	for name, text := range map[string]string{"name": "package-0", "energy_uj": "100", "max_energy_range_uj": "262143328850"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600))
 	}
 	return filepath.Join(dir, "energy_uj")
 }
@@ -73,7 +69,5 @@ func TestNoEnergy(t *testing.T) {
 	}
 	b = newBench(t, head(6, "")+strings.Replace(energyStudy, "primary = true\n", "", 1)+"primary = true\n")
 	b.fails(b.run(), "response energy_op_j decides, and cannot be had: "+why)
-	if _, err := os.Stat(b.cfg.Dir); err == nil {
-		t.Error("a refused study has left a record")
-	}
+	testkit.Refused(os.Stat(b.cfg.Dir))(t, "", "a refused study has left a record")
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
@@ -31,9 +29,7 @@ func TestExhaustedMarks(t *testing.T) {
 	testkit.OK(t, b.run())
 	b.complete()
 	want := []string{"0.0:void", "0.0:void", "0.1:void", "0.1:void", "0.1:ok", "0.0:ok", "1.0:void", "1.1:ok", "1.0:ok"}
-	if diff := cmp.Diff(want, b.statuses()[:9]); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, b.statuses()[:9])
 	r := b.record()
 	for i, marked := range []bool{true, false, false, false, false, true, true, false, false, false} { // 0 is the warm-up
 		if run := r.Runs[i]; (run.Contaminated != "") != marked || marked && (run.Reason != "" || !strings.Contains(run.Contaminated, "above max_foreign_cpu 3 %")) {

@@ -17,6 +17,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/setting"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
 
@@ -143,17 +144,12 @@ func parse(t testing.TB, dir, text string) *experiment.Study {
 
 func (b *bench) write(name, text string) {
 	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600))
 }
 
 func (b *bench) level() string {
 	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, "level"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.dir, "level")))(b.t)
 	return strings.TrimSpace(string(text))
 }
 
@@ -172,10 +168,7 @@ func (b *bench) runCtx(ctx context.Context) error {
 
 func (b *bench) record() *store.Record {
 	b.t.Helper()
-	r, err := store.Load(b.cfg.Dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	r := testkit.Must(store.Load(b.cfg.Dir))(b.t)
 	return r
 }
 
@@ -206,9 +199,7 @@ func (b *bench) complete() {
 
 func (b *bench) putBack() {
 	b.t.Helper()
-	if got := b.level(); got != "original" {
-		b.t.Errorf("the level is %q and was original", got)
-	}
+	testkit.Is(b.t, "original", b.level(), "the level is", "and was original")
 	if open := b.record().Changed(); len(open) > 0 {
 		b.t.Errorf("still open in the journal: %v", open)
 	}
@@ -220,9 +211,7 @@ func (b *bench) fails(err error, want ...string) {
 		b.t.Fatal("no error")
 	}
 	for _, w := range want {
-		if !strings.Contains(err.Error(), w) {
-			b.t.Errorf("error %q, want %q in it", err, w)
-		}
+		testkit.Has(b.t, err.Error(), w)
 	}
 }
 
@@ -249,10 +238,7 @@ func (b *bench) statuses() (list []string) {
 // settings are those of the directory that is the machine by now.
 func (b *bench) settings() *setting.System {
 	b.t.Helper()
-	root, err := os.OpenRoot(b.tree)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(b.tree))(b.t)
 	b.t.Cleanup(func() { root.Close() })
 	return setting.Local(root)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // Experiments are killed at random moments and resumed until they end. Afterwards
@@ -66,9 +67,7 @@ func killOnce(t *testing.T, dir string, kill bool) (ok bool, output string) {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second // commands that it started may hold its output a little longer
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	timer := time.NewTimer(time.Hour)
 	if kill {
 		timer.Reset(time.Duration(rand.Int64N(int64(500 * time.Millisecond))))
@@ -101,10 +100,7 @@ func (b *bench) kept() {
 	for _, r := range b.record().Runs {
 		recorded[fmt.Sprintln(r.Block, r.Plot, r.Slot, r.Attempt, r.Status)] = true
 	}
-	told, err := os.Open(filepath.Join(b.dir, "told"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	told := testkit.Must(os.Open(filepath.Join(b.dir, "told")))(b.t)
 	defer told.Close()
 	for lines := bufio.NewScanner(told); lines.Scan(); {
 		if !recorded[lines.Text()+"\n"] {
@@ -126,10 +122,7 @@ func (b *bench) accounted(kills int) (lost int) {
 		}
 	}
 	b.kept()
-	done, err := os.ReadFile(filepath.Join(b.dir, "done"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	done := testkit.Must(os.ReadFile(filepath.Join(b.dir, "done")))(b.t)
 	lost = strings.Count(string(done), "\n") - runs
 	if lost < 0 || lost > kills {
 		b.t.Errorf("the workload ran %d times more than is recorded, after %d kills", lost, kills)

@@ -161,14 +161,8 @@ func TestPlantedMark(t *testing.T) {
 
 func (b *bench) pid(name string) int {
 	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.dir, name)))(b.t)
+	pid := testkit.Must(strconv.Atoi(strings.TrimSpace(string(text))))(b.t)
 	return pid
 }
 

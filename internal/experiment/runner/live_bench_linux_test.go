@@ -36,9 +36,7 @@ func TestLiveHarm(t *testing.T) {
 				if run.Harmless == "" {
 					count++
 				}
-				if run.After["parameter"] != experiment.Current {
-					t.Errorf("%.1f s: %s; then %v", run.Seconds, run.Harm, run.After)
-				}
+				testkit.Is(t, experiment.Current, run.After["parameter"], run.Seconds, "s", run.Harm, "then", run.After)
 			}
 		}
 		// A strike counts where the baseline is calm after it: on a busy host it may not be.

@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
 )
 
@@ -121,9 +122,7 @@ func TestHarmIsStopped(t *testing.T) {
 		}
 		return 0.010, nil
 	})
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	r := b.record()
 	if r.End == nil || r.End.Reason != result.Harmed {
 		t.Fatalf("end %+v", r.End)
@@ -162,9 +161,7 @@ func TestHarmOfTheBaselineDoesNotCount(t *testing.T) {
 		}
 		return 0.010, nil
 	})
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	r := b.record()
 	struck := 0
 	for _, run := range r.Runs {
@@ -217,9 +214,7 @@ func TestHarmIsRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.putBack()
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	n := 0
 	for _, r := range b.record().Runs {
 		if r.Harm != "" {
@@ -240,9 +235,7 @@ func TestLimitBeyondTheBaseline(t *testing.T) {
 		return 0.010, nil
 	}, `limit = {latency_p99 = "5ms"}`)
 	err := b.run()
-	if err == nil || !strings.Contains(err.Error(), "latency_p99 is 10.0 ms at the baseline, above its limit of 5.00 ms") {
-		t.Error(err)
-	}
+	testkit.Fails(t, err, "latency_p99 is 10.0 ms at the baseline, above its limit of 5.00 ms")
 	if end := b.record().End; end != nil {
 		t.Errorf("ended by %q: it may go on", end.Reason)
 	}
@@ -263,15 +256,11 @@ func TestFailureBringsTheBaseline(t *testing.T) {
 	b.cfg.sys.sleep = func(ctx context.Context, d time.Duration) error {
 		if d == time.Second {
 			waited = true
-			if now := b.level(); now != "original" {
-				t.Errorf("the level is %s while it waits", now)
-			}
+			testkit.Is(t, "original", b.level(), "the level is", "while it waits")
 		}
 		return ctx.Err()
 	}
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	if failed := b.failed(); !waited || len(failed) != 1 || failed[0] != "the connection was lost" {
 		t.Errorf("failed %q, waited %v", failed, waited)
 	}
@@ -289,9 +278,7 @@ func TestRestartBeginsThePairAnew(t *testing.T) {
 		}
 		return 0.010 + 1e-6*float64(looks*looks%97), nil
 	})
-	if err := b.run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.run())
 	r := b.record()
 	var third []string
 	for _, run := range r.Runs {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
@@ -45,9 +43,7 @@ func TestRunsAreNumbered(t *testing.T) {
 	}
 	want := []float64{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}
 	for _, interrupt := range []bool{false, true} {
-		if diff := cmp.Diff(want, values("0.0", interrupt)); diff != "" {
-			t.Errorf("interrupted %v (-want +got):\n%s", interrupt, diff)
-		}
+		testkit.Same(t, want, values("0.0", interrupt), "interrupted ", interrupt)
 	}
 	noisy := values("0.1", false)
 	for i := 3; i < len(noisy); i++ {
@@ -55,9 +51,7 @@ func TestRunsAreNumbered(t *testing.T) {
 			t.Errorf("runs %d and %d have the same jitter: %v", i-3, i, noisy[i])
 		}
 	}
-	if diff := cmp.Diff(noisy, values("0.1", true)); diff != "" {
-		t.Errorf("what a run draws depends on an interruption (-whole +resumed):\n%s", diff)
-	}
+	testkit.Same(t, noisy, values("0.1", true), "what a run draws depends on an interruption (-whole +resumed)")
 }
 
 // A response of 0, of which there is no ratio, is a value, and says what can be done.
@@ -89,9 +83,7 @@ func TestOneResponseByAnother(t *testing.T) {
 		}
 	}
 	b = newBench(t, head(6, "")+strings.Replace(null, "8", "0", 1)+each)
-	if err := b.run(); err == nil || !strings.Contains(err.Error(), "operations is 0, or missing") {
-		t.Errorf("by 0: %v", err)
-	}
+	testkit.Fails(t, b.run(), "operations is 0, or missing", "by 0")
 	const command = "\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [1, 2]\n[workload]\nname = \"command\"\nrun = [\"echo\", \"12 of 4, {size}\"]\n"
 	const picks = "[[response]]\nname = \"a\"\nfrom = \"regex:(\\\\d+) of\"\nunit = \"s\"\n[[response]]\nname = \"b\"\nfrom = \"regex:of (\\\\d+)\"\nunit = \"\"\nbetter = \"higher\"\n"
 	b = newBench(t, head(6, "")+command+picks+"[[response]]\nname = \"c\"\nfrom = \"a / b\"\nunit = \"s\"\n")

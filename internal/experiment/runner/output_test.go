@@ -29,9 +29,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 	for i, name := range names {
 		data, err := os.ReadFile(name)
-		if old := i < len(names)-keptFiles; old != (err != nil) {
-			t.Errorf("attempt %d of %d: %v", i, len(names), err)
-		}
+		testkit.Is(t, (err != nil), i < len(names)-keptFiles, "attempt", i, len(names), err)
 		if err == nil && (len(data) > 4*keptOfCommand+500 || bytes.Count(data, []byte("begins")) != 2 || bytes.Count(data, []byte("ends")) != 2) {
 			t.Errorf("attempt %d has %d bytes", i, len(data))
 		}

@@ -95,9 +95,7 @@ func TestLookAt(t *testing.T) {
 				}
 			}
 			for what, list := range map[string][2]map[string]string{"lacks": {here.Lacks, c.lacks}, "cautions": {got, c.cautions}} {
-				if len(list[0]) != len(list[1]) {
-					t.Errorf("%s %q, want %q", what, list[0], list[1])
-				}
+				testkit.Is(t, len(list[1]), len(list[0]), what, list[0], list[1])
 				for level, want := range list[1] {
 					if text := list[0][level]; !strings.Contains(text, want) || strings.Contains(text, "\n") {
 						t.Errorf("%s of %s: %q, want %q in one line", what, level, text, want)
@@ -131,9 +129,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("the record's mounts: %v", err)
 	}
 	for level, want := range map[string]string{"a": "", "b": filepath.Join(base, "plain")} {
-		if got, err := p.directory(t.Context(), f, level); err != nil || got != want {
-			t.Errorf("level %s: %q, %v, want %q", level, got, err, want)
-		}
+		testkit.Is(t, want, testkit.Must(p.directory(t.Context(), f, level))(t), "level", level)
 	}
 	if got, err := p.directory(t.Context(), f, "d"); err == nil || got != "" {
 		t.Errorf("a level without a directory: %q", got)
@@ -155,13 +151,9 @@ func TestPlaces(t *testing.T) {
 func slow(t *testing.T, p *places, f experiment.Factor, behind string) {
 	t.Helper()
 	first := testkit.Must(p.directory(t.Context(), f, "c"))(t)
-	if again, err := p.directory(t.Context(), f, "c"); err != nil || again != first {
-		t.Errorf("mounted again: %q, %v, want %q", again, err, first)
-	}
+	testkit.Is(t, first, testkit.Must(p.directory(t.Context(), f, "c"))(t), "mounted again")
 	if err := os.WriteFile(filepath.Join(first, "x"), []byte("y"), 0o600); err != nil {
 		t.Error(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(behind, "x")); err != nil || string(got) != "y" {
-		t.Errorf("behind it: %q, %v", got, err)
-	}
+	testkit.Is(t, "y", string(testkit.Must(os.ReadFile(filepath.Join(behind, "x")))(t)), "behind it")
 }

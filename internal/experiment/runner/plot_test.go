@@ -31,19 +31,13 @@ read = ["cat", "running"]
 func (b *bench) reboot() {
 	b.t.Helper()
 	b.bootN++
-	text, err := os.ReadFile(filepath.Join(b.dir, "configured"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.dir, "configured")))(b.t)
 	b.write("running", string(text))
 }
 
 func (b *bench) file(name string) string {
 	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.dir, name)))(b.t)
 	return strings.TrimSpace(string(text))
 }
 
@@ -102,19 +96,13 @@ func TestReboots(t *testing.T) {
 			t.Errorf("boot %s has runs of plots %s and %s", run.Boot, was, plot)
 		}
 		boots[run.Boot] = plot
-		if want := r.Experiment.Cells[run.Cell].Levels["smt"]; run.Before["smt"] != want {
-			t.Errorf("a run at smt=%s read %s", want, run.Before["smt"])
-		}
+		testkit.Is(t, r.Experiment.Cells[run.Cell].Levels["smt"], run.Before["smt"], "a run at smt=", "read")
 	}
 	if len(boots) != plots || reboots < plots {
 		t.Errorf("%d boots for %d plots, %d reboots", len(boots), plots, reboots)
 	}
-	if got := b.file("configured"); got != "on" {
-		t.Errorf("configured is %q at the end", got)
-	}
-	if !strings.Contains(strings.Join(b.notes, "\n"), "next boot") {
-		t.Errorf("notes: %q", b.notes)
-	}
+	testkit.Is(t, "on", b.file("configured"), "configured is", "at the end")
+	testkit.Has(t, strings.Join(b.notes, "\n"), "next boot", b.notes)
 }
 
 // Ctrl-C within a plot puts the configuration back; a resume in the same boot goes
@@ -152,9 +140,7 @@ func TestCancelWithinAPlot(t *testing.T) {
 			t.Errorf("rebooted %v: runs were added %v", rebooted, went)
 		}
 		b.rebootToTheEnd()
-		if got := b.file("configured"); got != "on" {
-			t.Errorf("rebooted %v: configured is %q at the end and was on", rebooted, got)
-		}
+		testkit.Is(t, "on", b.file("configured"), "rebooted", rebooted, "configured is", "at the end and was on")
 	}
 }
 
@@ -208,9 +194,7 @@ func TestOriginalOfAResumeInTheSameBoot(t *testing.T) {
 		t.Errorf("the original is taken to be %+v", open)
 	}
 	b.rebootToTheEnd()
-	if got := b.file("configured"); got != "on" {
-		t.Errorf("configured is %q at the end and was on", got)
-	}
+	testkit.Is(t, "on", b.file("configured"), "configured is", "at the end and was on")
 }
 
 // A kill may fall between the announcement of a level and the end of the command
@@ -233,9 +217,7 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			testkit.OK(t, s.levels.begin(context.Background()))
 			l := s.levels.levers[0]
 			want := s.x.Cells[s.x.Blocks[0].Plots[0][0]].Levels[l.Name]
-			if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}))
 			s.store.Close() // as a kill does
 			b.write("configured", "neither\n")
 			if c.rebooted {
@@ -245,9 +227,7 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			if err := b.run(); len(b.record().Runs) != 0 {
 				t.Fatalf("runs at a level that was never applied: %v", err)
 			}
-			if got := b.file("configured"); got != want {
-				t.Errorf("configured is %q, and the resume asks for a reboot to %q", got, want)
-			}
+			testkit.Is(t, want, b.file("configured"), "configured is", "and the resume asks for a reboot to")
 			b.rebootToTheEnd()
 		})
 	}
@@ -332,9 +312,7 @@ func TestManualOnATerminal(t *testing.T) {
 			warm[fmt.Sprint(r.Block, r.Plot)]++
 		}
 	}
-	if len(warm) != plots {
-		t.Errorf("%d of %d plots had a warm-up", len(warm), plots)
-	}
+	testkit.Is(t, plots, len(warm), "plots had a warm-up")
 	// Refusing is waiting.
 	b = newBench(t, head(6, "")+manualStudy)
 	b.write("bios", "perf\n")
@@ -371,9 +349,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		cfg := b.cfg
 		cfg.Study, cfg.Force = b.study, c.force
 		err = Restore(context.Background(), cfg)
-		if got := b.level(); got != c.want {
-			t.Errorf("found %q: left %q, want %q (%v)", found, got, c.want, err)
-		}
+		testkit.Is(t, c.want, b.level(), "found", found, "left", err)
 		if (err == nil) != (c.want == "original") || (len(b.record().Changed()) == 0) != (c.want == "original") {
 			t.Errorf("found %q: %v, open %v", found, err, b.record().Changed())
 		}
@@ -392,9 +368,7 @@ func TestTwoAtOnce(t *testing.T) {
 	if _, ok := errors.AsType[*lockfile.Busy](err); !ok {
 		t.Error("not busy")
 	}
-	if b.level() != "original" {
-		t.Error("a refused run changed the level")
-	}
+	testkit.Is(t, "original", b.level(), "a refused run changed the level")
 }
 
 // Recorded reads the study back as it was begun.
@@ -402,9 +376,7 @@ func TestRecorded(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
 	testkit.OK(t, b.run())
 	st := testkit.Must(Recorded(b.cfg.Dir, nil))(t)
-	if st.Dir != b.dir {
-		t.Errorf("its directory is %s, was %s", st.Dir, b.dir)
-	}
+	testkit.Is(t, b.dir, st.Dir, "its directory is")
 	b.study = st
 	if err := b.run(); err != nil {
 		t.Error(err)

@@ -75,9 +75,7 @@ name = "wall"
 	if failed := b.failed(); len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") || strings.Contains(failed[0], "\n") {
 		t.Errorf("failed runs: %q", failed)
 	}
-	if _, err := os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)); err == nil {
-		t.Error("the workload's directory is left")
-	}
+	testkit.Refused(os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)))(t, "", "the workload's directory is left")
 	if left := inside(b.cfg.Dir); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
 	}

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/host"
 	"hostlab/internal/testkit"
 )
@@ -40,37 +38,24 @@ package-0
 
 func setCounter(t *testing.T, tree host.Tree, zone, value string) {
 	t.Helper()
-	if err := os.WriteFile(tree.Join(powercap+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(tree.Join(powercap+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600))
 }
 
 // Packages are summed, each once, and a counter that wraps goes on.
 func TestMeasure(t *testing.T) {
 	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, raplZones)}
-	m, err := openRAPL(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"package-0", "package-1"}, m.packages()); diff != "" {
-		t.Error(diff)
-	}
+	m := testkit.Must(openRAPL(tree))(t)
+	testkit.Same(t, []string{"package-0", "package-1"}, m.packages())
 	stop := m.measure()
 	setCounter(t, tree, "intel-rapl:0", "671150") // 328,850 uJ to the wrap, and these
 	setCounter(t, tree, "intel-rapl:1", "3500000")
 	setCounter(t, tree, "intel-rapl-mmio:0", "9000000")
-	if got, err := stop(); err != nil || got != 1+2.5 {
-		t.Errorf("%v J, error %v, want 3.5", got, err)
-	}
+	testkit.Is(t, 1+2.5, testkit.Must(stop())(t), "J, error", "want 3.5")
 	stop = m.measure()
-	if got, err := stop(); err != nil || got != 0 {
-		t.Errorf("nothing used: %v J, error %v", got, err)
-	}
+	testkit.Is(t, 0, testkit.Must(stop())(t), "nothing used", "J, error")
 	stop = m.measure()
 	setCounter(t, tree, "intel-rapl:1", "nonsense")
-	if _, err := stop(); err == nil || !strings.Contains(err.Error(), "intel-rapl:1/energy_uj") {
-		t.Errorf("a counter that cannot be read: %v", err)
-	}
+	testkit.Refused(stop())(t, "intel-rapl:1/energy_uj", "a counter that cannot be read")
 }
 
 // What stands in the way is said in one phrase.

@@ -32,13 +32,9 @@ func TestResumeRefusesAnotherStudy(t *testing.T) {
 		t.Error("not refused")
 	}
 	for _, want := range []string{"-retries = 2\n", "+retries = 3\n"} {
-		if !strings.Contains(changed.Diff, want) {
-			t.Errorf("no %q in the difference:\n%s", want, changed.Diff)
-		}
+		testkit.Has(t, changed.Diff, want)
 	}
-	if len(b.record().Runs) != before {
-		t.Error("runs were added")
-	}
+	testkit.Is(t, before, len(b.record().Runs), "runs were added")
 }
 
 // What cannot be begun leaves its directory for the next try.
@@ -105,16 +101,12 @@ func TestPending(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(len(want), len(got)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, len(want), len(got))
 	attempts := map[int]int{}
 	for _, s := range got {
 		attempts[s.slot] = s.attempt
 	}
-	if diff := cmp.Diff(map[int]int{0: 3, 1: 2, 2: 1}, attempts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, map[int]int{0: 3, 1: 2, 2: 1}, attempts)
 }
 
 // A retry comes at any place among what is left, equally often, and again the same for
@@ -169,13 +161,9 @@ func TestSeedIsDrawn(t *testing.T) {
 			t.Errorf("%v: the recorded study has seed %d, the record %d", err, st.Design.Seed, x.Design.Seed)
 		}
 		_, want := experiment.Plan(st)
-		if diff := cmp.Diff(want, x.Blocks); diff != "" {
-			t.Errorf("the seed does not give the plan again:\n%s", diff)
-		}
+		testkit.Same(t, want, x.Blocks, "the seed does not give the plan again")
 	}
-	if len(seeds) != 3 {
-		t.Errorf("seeds %v", seeds)
-	}
+	testkit.Is(t, 3, len(seeds), "seeds", seeds)
 }
 
 // A link to the record that leads elsewhere meanwhile gives workloads no directory there to empty.
@@ -183,9 +171,7 @@ func TestWorkStaysInRecord(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
 	record, other, link := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "link")
 	kept := filepath.Join(other, store.WorkDir, "file")
-	if err := errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600)))
 	b.cfg.Dir = link
 	b.cfg.sys.watch = func() func() conditions { // a run begins
 		if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {

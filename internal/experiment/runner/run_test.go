@@ -40,9 +40,7 @@ func TestRunsToTheEnd(t *testing.T) {
 	if after := b.record(); len(after.Runs) != before {
 		t.Errorf("%d runs more", len(after.Runs)-before)
 	}
-	if _, err := os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)); err == nil {
-		t.Error("the workload's directory was left")
-	}
+	testkit.Refused(os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)))(t, "", "the workload's directory was left")
 }
 
 // A run that is too short for the clock's ticks carries that its guard was not read, and the
@@ -88,9 +86,7 @@ func TestVoidRunsAreMadeAgain(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"max_foreign_cpu 3 %", "max_steal 1 %", "", "throttled"} {
-		if !strings.Contains(r.Runs[i+1].Reason, want) {
-			t.Errorf("run %d: %q, want %q", i+1, r.Runs[i+1].Reason, want)
-		}
+		testkit.Has(t, r.Runs[i+1].Reason, want, i+1)
 	}
 }
 
@@ -113,9 +109,7 @@ primary = true
 	if _, ok := errors.AsType[*Cleanup](err); !ok {
 		t.Error("not a *Cleanup")
 	}
-	if got := b.level(); got != "mischief" {
-		t.Errorf("overwrote what another program set: %q", got)
-	}
+	testkit.Is(t, "mischief", b.level(), "overwrote what another program set")
 	cfg := b.cfg
 	cfg.Study = b.study
 	b.fails(Restore(context.Background(), cfg), "mischief")
@@ -151,9 +145,7 @@ read = `+c.read+nullWorkload)
 			if strings.Contains(strings.SplitN(err.Error(), "\n", 2)[0], "\n") {
 				t.Error(err)
 			}
-			if got := b.level(); got != "original" {
-				t.Errorf("level %q", got)
-			}
+			testkit.Is(t, "original", b.level(), "level")
 			if _, err := os.Stat(b.cfg.Dir); strings.HasPrefix(name, "read ") {
 				if !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("a record without a run was left: %v", err)
@@ -182,9 +174,7 @@ func TestWorkloadFails(t *testing.T) {
 			b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\n"+c.workload)
 			b.fails(b.run(), append(c.want, "warm-up", "--resume")...)
 			b.putBack()
-			if n := len(b.record().Runs); n != 2 {
-				t.Errorf("%d runs recorded", n)
-			}
+			testkit.Is(t, 2, len(b.record().Runs), "runs recorded")
 		})
 	}
 }
@@ -196,9 +186,7 @@ func TestWorkloadFailsNowAndThen(t *testing.T) {
 	b.complete()
 	failed := b.failed()
 	for _, reason := range failed {
-		if !strings.Contains(reason, "fails, as") {
-			t.Errorf("reason %q", reason)
-		}
+		testkit.Has(t, reason, "fails, as")
 	}
 	if len(failed) < 4 {
 		t.Errorf("%d failed", len(failed))
@@ -248,9 +236,7 @@ func TestCancelKillsTheWorkload(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.putBack()
-	if n := len(b.record().Runs); n != 0 {
-		t.Errorf("%d runs recorded of one that was cut short", n)
-	}
+	testkit.Is(t, 0, len(b.record().Runs), "runs recorded of one that was cut short")
 }
 
 func TestPanicPutsBack(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
+	"hostlab/internal/testkit"
 	"hostlab/internal/workload/observe"
 )
 
@@ -20,13 +21,9 @@ func TestServerOfEnvironment(t *testing.T) {
 		t.Fatalf("%v, %v", d, err)
 	}
 	st := &experiment.Study{Harm: &experiment.Harm{}, Workload: experiment.Workload{Params: params}}
-	if text, err := Service(t.Context(), st, ""); err != nil || text != d.Target() {
-		t.Errorf("%q, %v", text, err)
-	}
+	testkit.Is(t, d.Target(), testkit.Must(Service(t.Context(), st, ""))(t))
 	m := &emulation{method: emulate.Method("stop")}
-	if err := m.start(t.Context(), st); err == nil || !strings.Contains(err.Error(), "does not tell whose processes") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, m.start(t.Context(), st), "does not tell whose processes")
 }
 
 // What decides and can never come is refused before the first period: of a program, only what a database's sessions tell.

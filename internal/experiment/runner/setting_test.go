@@ -32,21 +32,14 @@ func (b *bench) machine(files map[string]string) {
 	b.t.Helper()
 	for name, text := range files {
 		path := filepath.Join(b.tree, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(b.t, os.WriteFile(path, []byte(text+"\n"), 0o600))
 	}
 }
 
 func (b *bench) has(name string) string {
 	b.t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.tree, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(b.tree, name)))(b.t)
 	return strings.TrimSpace(string(text))
 }
 
@@ -72,17 +65,13 @@ func TestSettingFactor(t *testing.T) {
 	seen := map[string]bool{}
 	b.under = func(int) conditions {
 		a, c := b.has(policyDir+"policy0/scaling_governor"), b.has(policyDir+"policy1/scaling_governor")
-		if a != c {
-			t.Errorf("policies run at %s and %s", a, c)
-		}
+		testkit.Is(t, c, a, "policies run at")
 		seen[a+" "+b.has(swappinessFile)] = true
 		return conditions{known: true, throttles: -1}
 	}
 	testkit.OK(t, b.run())
 	b.complete()
-	if len(seen) != 4 {
-		t.Errorf("runs saw %v, want 4 combinations", seen)
-	}
+	testkit.Is(t, 4, len(seen), "runs saw", seen, "want 4 combinations")
 	if got := []string{b.has(policyDir + "policy0/scaling_governor"), b.has(policyDir + "policy1/scaling_governor"), b.has(swappinessFile)}; got[0] != "powersave" || got[1] != "performance" || got[2] != "35" {
 		t.Errorf("afterwards the host has %v", got)
 	}
@@ -143,14 +132,10 @@ func TestSettingForeign(t *testing.T) {
 			}
 		}
 	}
-	if void != 1 {
-		t.Errorf("%d runs are void", void)
-	}
+	testkit.Is(t, 1, void, "runs are void")
 	// It was written over by the next run's level, as by commands; what was there then is
 	// what is put back.
-	if got := b.has(swappinessFile); got != "77" {
-		t.Errorf("afterwards the host has %s", got)
-	}
+	testkit.Is(t, "77", b.has(swappinessFile), "afterwards the host has")
 }
 
 // What 'hostlab set' has changed is no level: the experiment ends before its first run.
@@ -209,9 +194,7 @@ func TestSettingKilled(t *testing.T) {
 				cfg.Study = b.study
 				testkit.OK(t, Restore(context.Background(), cfg))
 			}
-			if got := b.has(swappinessFile); got != "35" {
-				t.Errorf("afterwards the host has %s", got)
-			}
+			testkit.Is(t, "35", b.has(swappinessFile), "afterwards the host has")
 			if open := b.record().Changed(); len(open) > 0 {
 				t.Errorf("still changed: %+v", open)
 			}
@@ -229,9 +212,7 @@ func (b *bench) keepOnPanic() {
 		defer func() {
 			if p := recover(); p != nil {
 				for _, dir := range []string{b.tree, b.cfg.Dir} {
-					if err := os.CopyFS(filepath.Join(copyTo, filepath.Base(dir)), os.DirFS(dir)); err != nil {
-						b.t.Fatal(err)
-					}
+					testkit.OK(b.t, os.CopyFS(filepath.Join(copyTo, filepath.Base(dir)), os.DirFS(dir)))
 				}
 				panic(p)
 			}
@@ -247,12 +228,8 @@ func (b *bench) keepOnPanic() {
 		_ = b.run()
 	}()
 	for _, dir := range []string{b.tree, b.cfg.Dir} {
-		if err := os.RemoveAll(dir); err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join(copyTo, filepath.Base(dir)))); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.RemoveAll(dir))
+		testkit.OK(b.t, os.CopyFS(dir, os.DirFS(filepath.Join(copyTo, filepath.Base(dir)))))
 	}
 	b.cfg.sys.settings = b.settings()
 	if got := b.has(swappinessFile); got == "35" {
@@ -273,7 +250,5 @@ levels = ["current", "10us"]
 		t.Fatal(err)
 	}
 	testkit.OK(t, b.run())
-	if n := len(b.record().Changed()); n != 0 {
-		t.Errorf("%d are changed still", n)
-	}
+	testkit.Is(t, 0, len(b.record().Changed()), "are changed still")
 }

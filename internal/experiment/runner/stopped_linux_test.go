@@ -71,7 +71,5 @@ func stopFor(t *testing.T, lasts time.Duration) {
 			t.Errorf("run %d is void: %s (%v)", i, run.Reason, run.Conditions)
 		}
 	}
-	if void != 1 {
-		t.Errorf("%d void runs, want that which was stopped", void)
-	}
+	testkit.Is(t, 1, void, "void runs, want that which was stopped")
 }

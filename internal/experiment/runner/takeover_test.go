@@ -26,10 +26,7 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 		s.Close()
 		b.write("level", value+"\n")
 		b.cfg.Force = false
-		journal, err := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		journal := testkit.Must(os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl")))(t)
 		err = b.run()
 		if !refuses {
 			if err != nil {
@@ -42,9 +39,7 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 		if no, ok := errors.AsType[*Refused](err); !ok {
 			t.Errorf("%v is not refused", no)
 		}
-		if got := b.level(); got != "42" {
-			t.Errorf("the level is %q", got)
-		}
+		testkit.Is(t, "42", b.level(), "the level is")
 		if now, _ := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl")); string(now) != string(journal) || len(b.record().Runs) > 0 {
 			t.Errorf("something was done: %s", strings.TrimPrefix(string(now), string(journal)))
 		}

@@ -45,13 +45,9 @@ func TestWindow(t *testing.T) {
 	} {
 		w := testkit.Must(ParseWindow(c.window))(t)
 		now := testkit.Must(time.ParseInLocation("2006-01-02 15:04", c.now, zone))(t)
-		if got := w.wait(now, c.takes); got != c.want {
-			t.Errorf("%s at %s for %s: waits %s, want %s", c.window, c.now, c.takes, got, c.want)
-		}
+		testkit.Is(t, c.want, w.wait(now, c.takes), c.window, "at", c.now, c.takes, "waits")
 	}
-	if (Window{}).wait(time.Now(), 48*time.Hour) != 0 {
-		t.Error("always is not always")
-	}
+	testkit.Is(t, 0, (Window{}).wait(time.Now(), 48*time.Hour), "always is not always")
 }
 
 // Outside of its window an experiment waits with all as it was.
@@ -81,9 +77,7 @@ func TestWaitsForItsWindow(t *testing.T) {
 		t.Errorf("waited %d times: %q", waited, b.notes)
 	}
 	b.complete()
-	if w := b.record().Window(); w != "22:00-04:00" {
-		t.Errorf("a resume would run in %q", w)
-	}
+	testkit.Is(t, "22:00-04:00", b.record().Window(), "a resume would run in")
 	if spent := b.record().Spent(); spent > time.Hour {
 		t.Errorf("it is said to have taken %s", spent)
 	}

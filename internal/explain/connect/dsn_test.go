@@ -41,9 +41,7 @@ func TestDSN(t *testing.T) {
 		if d.Target() != c.target || d.Vendor != c.vendor {
 			t.Errorf("%s: %q, %s", c.dsn, d.Target(), d.Vendor)
 		}
-		if strings.Contains(c.dsn, "s3cr3t") != d.HasPassword() {
-			t.Errorf("%s: password: %v", c.dsn, d.HasPassword())
-		}
+		testkit.Is(t, d.HasPassword(), strings.Contains(c.dsn, "s3cr3t"), c.dsn, "password")
 		said := fmt.Sprintf("%v %+v %#v %v", d, d, d, d.Problem(errors.New("no "+secret+" in "+c.dsn)))
 		if d.HasPassword() && strings.Contains(said, "s3cr3t") {
 			t.Errorf("password in %q", said)
@@ -217,9 +215,7 @@ func FuzzParse(f *testing.F) {
 func TestTagsAreNamed(t *testing.T) {
 	text := testkit.Must(os.ReadFile("../../../Makefile"))(t)
 	lists := regexp.MustCompile(`(?i)tags=([a-z,]*,[a-z,]*)`).FindAllStringSubmatch(string(text), -1)
-	if len(lists) != 2 {
-		t.Errorf("lists of tags: %q", lists)
-	}
+	testkit.Is(t, 2, len(lists), "lists of tags", lists)
 	for _, list := range lists {
 		for _, v := range Vendors() {
 			if v.tag != "" && !slices.Contains(strings.Split(list[1], ","), v.tag) {

@@ -281,9 +281,7 @@ func TestDrip(t *testing.T) {
 			ours.Close()
 			<-done
 			theirs.Close()
-			if err == nil || !strings.Contains(err.Error(), "no answer in time") {
-				t.Errorf("said %v", err)
-			}
+			testkit.Fails(t, err, "no answer in time", "said")
 		})
 	}
 }

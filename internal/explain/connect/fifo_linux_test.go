@@ -20,9 +20,7 @@ func TestNoFile(t *testing.T) {
 	refuses := func(what, text string) {
 		t.Helper()
 		_, err := readSettings(text)
-		if err == nil || !strings.Contains(err.Error(), "is a FIFO, not a regular file") {
-			t.Errorf("%s: %v", what, err)
-		}
+		testkit.Fails(t, err, "is a FIFO, not a regular file", what)
 	}
 	for _, name := range []string{"sslkey", "sslcert", "sslrootcert", "passfile"} {
 		refuses(name, "postgres://h/db?"+name+"="+fifo)

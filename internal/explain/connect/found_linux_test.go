@@ -181,9 +181,7 @@ func TestFoundWithoutPassword(t *testing.T) {
 	if got := f.bytes(); !bytes.Contains(got, []byte("pg_backend_pid")) || bytes.Contains(got, []byte(ofRoot)) {
 		t.Errorf("%v; it was sent %q", err, got)
 	}
-	if !strings.Contains(d.Doubt(), "process "+strconv.Itoa(os.Getpid())+" was found") {
-		t.Errorf("doubt is %q", d.Doubt())
-	}
+	testkit.Has(t, d.Doubt(), "process "+strconv.Itoa(os.Getpid())+" was found")
 }
 
 // What has taken the place of the socket since the process was found is not spoken to.
@@ -278,9 +276,7 @@ func TestClearInTLS(t *testing.T) {
 			return struct{ net.Conn }{c}, err
 		}
 		_, err = Open(t.Context(), d)
-		if said := <-got; strings.Contains(said, ofRoot) != sends {
-			t.Errorf("sslmode=%s: it was sent %q; %v", mode, said, err)
-		}
+		testkit.Is(t, sends, strings.Contains(<-got, ofRoot), "sslmode=", mode, "it was sent", err)
 		if bytes.Contains(f.bytes(), []byte(ofRoot)) {
 			t.Errorf("sslmode=%s: it went without TLS", mode)
 		}

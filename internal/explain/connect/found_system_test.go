@@ -76,10 +76,7 @@ func TestStrangers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			secrets(t, "")
-			dir, err := os.MkdirTemp("/tmp", "hostlab-stranger-")
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := testkit.Must(os.MkdirTemp("/tmp", "hostlab-stranger-"))(t)
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			program, file := filepath.Join(dir, "mariadbd"), filepath.Join(dir, "my.sock")
 			for _, err := range []error{os.WriteFile(program, self, 0o755), os.Chown(dir, testkit.Eve, testkit.Eve),
@@ -105,11 +102,8 @@ func TestStrangers(t *testing.T) {
 			if c.deleted {
 				testkit.OK(t, os.Remove(program))
 			}
-			d, err := Here("mariadb", cmd.Process.Pid)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = Open(t.Context(), d)
+			d := testkit.Must(Here("mariadb", cmd.Process.Pid))(t)
+			_, err := Open(t.Context(), d)
 			want := fmt.Sprintf("process %d was found and is not trusted with a password: ", cmd.Process.Pid)
 			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want) ||
 				!strings.Contains(err.Error(), c.why) {

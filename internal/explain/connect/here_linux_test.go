@@ -113,10 +113,7 @@ func stranger(t *testing.T, kind string, admin *DSN, client func(statement strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := user.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := testkit.Must(user.Lookup(name))(t)
 	uid, _ := strconv.Atoi(owner.Uid)
 	d.here, d.dial = true, func(ctx context.Context, _, _ string) (net.Conn, error) {
 		_, at, _, _ := d.where()

@@ -46,10 +46,7 @@ func TestMariaDB(t *testing.T) {
 		t.Cleanup(func() { src.Close() })
 		return src
 	}
-	r, err := explain.Record(t.Context(), open(), explain.Options{For: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(explain.Record(t.Context(), open(), explain.Options{For: 3 * time.Second}))(t)
 	var sum float64
 	for _, p := range r.Parts {
 		sum += p.Share.Value

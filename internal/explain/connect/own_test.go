@@ -32,9 +32,7 @@ func TestParseOwn(t *testing.T) {
 		} else if cfg, err := got.MariaDBConfig(); err == nil {
 			password = cfg.Passwd
 		}
-		if password != "secret" {
-			t.Errorf("%s: the password of the environment was not taken", text)
-		}
+		testkit.Is(t, "secret", password, text, "the password of the environment was not taken")
 		if said := got.Problem(errors.New("no secret")).Error(); strings.Contains(said, "secret") {
 			t.Errorf("%s: %s", text, said)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // pg is a server of our own, with how to open a parameter of it.
@@ -23,10 +24,7 @@ type pg struct {
 
 func startPG(t *testing.T) *pg {
 	t.Helper()
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	t.Cleanup(func() { s.Close() })
 	return &pg{t, s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"}
 }
@@ -100,9 +98,7 @@ func TestPostgresParameter(t *testing.T) {
 		"work_mem":     {"8192", "7168", "work_mem = '7MB'"},
 	} {
 		p, was := s.open(name)
-		if was.Value != c.was {
-			t.Errorf("%s was %q", name, was.Value)
-		}
+		testkit.Is(t, c.was, was.Value, name)
 		c2, err := s.Connect(t.Context())
 		if err == nil {
 			_, err = c2.Exec(t.Context(), "set application_name = 'erp'") // those of hostlab are not waited for
@@ -134,9 +130,7 @@ func TestPostgresParameter(t *testing.T) {
 			t.Errorf("the open session reads %q, %v", now, err)
 		}
 		_ = c2.Close(t.Context())
-		if got := s.auto(); got != c.disk {
-			t.Errorf("the disk has %q", got)
-		}
+		testkit.Is(t, c.disk, s.auto(), "the disk has")
 		if _, err := p.Set(t.Context(), "", was); err != nil {
 			t.Error(err)
 		}
@@ -153,15 +147,11 @@ func TestPostgresParameter(t *testing.T) {
 			!strings.Contains(err.Error(), "another program has changed "+name) {
 			t.Errorf("foreign: %v", err)
 		}
-		if _, err := p.Set(t.Context(), c.level, was); err == nil {
-			t.Error("a foreign value was overwritten")
-		}
+		testkit.Refused(p.Set(t.Context(), c.level, was))(t, "", "a foreign value was overwritten")
 		if err := p.Back(t.Context(), was, nil, true); err != nil {
 			t.Error(err)
 		}
-		if got := s.auto(); got != c.disk {
-			t.Errorf("the disk has %q", got)
-		}
+		testkit.Is(t, c.disk, s.auto(), "the disk has")
 	}
 }
 
@@ -200,14 +190,8 @@ func TestPostgresParameterRefused(t *testing.T) {
 	s.dsn = dsn
 	// A reload would make a change of somebody else's take effect.
 	s.exec("alter system set checkpoint_timeout = '7min'")
-	p, err := s.try("commit_delay")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Save(t.Context()); err == nil || !strings.Contains(err.Error(),
-		"checkpoint_timeout = 7min, which is not in force yet") {
-		t.Errorf("%v", err)
-	}
+	p = testkit.Must(s.try("commit_delay"))(t)
+	testkit.Refused(p.Save(t.Context()))(t, "checkpoint_timeout = 7min, which is not in force yet")
 }
 
 // What hostlab sets for its own sessions elsewhere is read as the server has it.
@@ -215,9 +199,7 @@ func TestPostgresParameterOfOurs(t *testing.T) {
 	s := startPG(t)
 	for name, c := range map[string][2]string{"jit": {"off", "on"}, "max_parallel_workers_per_gather": {"0", "2"}} {
 		p, was := s.open(name)
-		if was.Value != c[1] {
-			t.Errorf("%s was %q", name, was.Value)
-		}
+		testkit.Is(t, c[1], was.Value, name)
 		if _, err := p.Set(t.Context(), c[0], was); err != nil {
 			t.Error(err)
 		}
@@ -259,15 +241,11 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	}
 	other := func(want string) {
 		t.Helper()
-		if now := inForce("checkpoint_timeout"); now != want {
-			t.Errorf("checkpoint_timeout is %s; want %s", now, want)
-		}
+		testkit.Is(t, want, inForce("checkpoint_timeout"), "checkpoint_timeout is")
 	}
 	// Of another parameter.
 	s.exec("alter system set checkpoint_timeout = '7min'")
-	if err := set("1000"); err == nil || !strings.Contains(err.Error(), "not in force yet") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, set("1000"), "not in force yet")
 	for _, err := range []error{set(""), p.Back(t.Context(), was, []string{"1000"}, false)} {
 		if err != nil {
 			t.Error(err)
@@ -275,14 +253,9 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	}
 	other("300")
 	reload("checkpoint_timeout", "420")
-	if err := set("1000"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, set("1000"))
 	s.exec("alter system reset checkpoint_timeout")
-	if err := set("1000"); err == nil || !strings.Contains(err.Error(),
-		"no longer have checkpoint_timeout, of which 420 is still in force") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, set("1000"), "no longer have checkpoint_timeout, of which 420 is still in force")
 	s.reads(p, "1000")
 	if err := set(""); err != nil { // to end a level goes first
 		t.Error(err)
@@ -292,17 +265,11 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	// Of the same one, while a level is in force: it ends nevertheless.
 	for _, back := range []func() error{func() error { return set("") },
 		func() error { return p.Back(t.Context(), was, []string{"1000"}, false) }} {
-		if err := set("1000"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, set("1000"))
 		s.exec("alter system set commit_delay = 77")
-		if err := back(); err == nil || !strings.Contains(err.Error(), "another program has changed commit_delay") {
-			t.Errorf("%v", err)
-		}
+		testkit.Fails(t, back(), "another program has changed commit_delay")
 		s.reads(p, "0")
-		if got := s.auto(); got != "commit_delay = '77'" {
-			t.Errorf("the disk has %q", got)
-		}
+		testkit.Is(t, "commit_delay = '77'", s.auto(), "the disk has")
 		s.exec("alter system reset commit_delay")
 	}
 	// The server went down while the file had the level.
@@ -315,10 +282,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 	// Another server, which is the busiest now.
 	elsewhere := was
 	elsewhere.Of = "port 1, system 2"
-	if err := p.Back(t.Context(), elsewhere, nil, true); err == nil ||
-		!strings.Contains(err.Error(), "found the server (port ") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, p.Back(t.Context(), elsewhere, nil, true), "found the server (port ")
 	// What is in force by now is theirs, and by force that is the end of it.
 	f, err := os.OpenFile(filepath.Join(s.Dir(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
@@ -329,10 +293,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload("commit_delay", "50")
-	if err := p.Back(t.Context(), was, []string{"1000"}, false); err == nil ||
-		!strings.Contains(err.Error(), "reads 50 after a reload") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, p.Back(t.Context(), was, []string{"1000"}, false), "reads 50 after a reload")
 	if err := p.Back(t.Context(), was, []string{"1000"}, true); err != nil {
 		t.Error(err)
 	}
@@ -351,9 +312,7 @@ func TestPostgresParameterKilled(t *testing.T) {
 	if err := p.Back(t.Context(), was, []string{"500"}, false); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
-	if got := s.auto(); got != "" {
-		t.Errorf("the disk has %q", got)
-	}
+	testkit.Is(t, "", s.auto(), "the disk has")
 }
 
 func TestMariaDBParameter(t *testing.T) {
@@ -370,44 +329,25 @@ func TestMariaDBParameter(t *testing.T) {
 		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart",
 		"last_insert_id": "only in each session", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
 	} {
-		if _, err := OpenParameter(t.Context(), d, name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Refused(OpenParameter(t.Context(), d, name))(t, want, name)
 	}
 	for name, levels := range map[string][2]string{"innodb_flush_log_at_trx_commit": {"2", "two"},
 		"innodb_adaptive_hash_index": {"ON", "maybe"}, "innodb_io_capacity": {"777", "1;"},
 		"max_join_size": {"1000000", "-"}} {
-		p, err := OpenParameter(t.Context(), d, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(OpenParameter(t.Context(), d, name))(t)
 		defer p.Close()
-		if _, err := p.Level(levels[1]); err == nil {
-			t.Errorf("%s takes %s", name, levels[1])
-		}
-		level, err := p.Level(levels[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		was, err := p.Save(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Set(t.Context(), level, was); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Refused(p.Level(levels[1]))(t, "", name, "takes", levels[1])
+		level := testkit.Must(p.Level(levels[0]))(t)
+		was := testkit.Must(p.Save(t.Context()))(t)
+		testkit.Must(p.Set(t.Context(), level, was))(t)
 		if now, err := p.Read(t.Context()); err != nil || now != level || now == was.Value {
 			t.Errorf("%s reads %s, %v; it was %s", name, now, err, was.Value)
 		}
-		if err := p.Back(t.Context(), was, nil, false); err == nil {
-			t.Error("what is no level of ours was overwritten")
-		}
+		testkit.Fails(t, p.Back(t.Context(), was, nil, false), "", "what is no level of ours was overwritten")
 		if err := p.Back(t.Context(), was, []string{level}, false); err != nil {
 			t.Error(err)
 		}
-		if now, err := p.Read(t.Context()); err != nil || now != was.Value {
-			t.Errorf("%s reads %s, %v; it was %s", name, now, err, was.Value)
-		}
+		testkit.Is(t, was.Value, testkit.Must(p.Read(t.Context()))(t), name, "reads", "it was")
 	}
 }
 
@@ -418,12 +358,8 @@ func TestPostgresTakesNoNewSession(t *testing.T) {
 		grant execute on function pg_reload_conf(), pg_show_all_file_settings() to mon; grant select on pg_file_settings to mon`)
 	s.dsn = strings.Replace(s.dsn, "user="+privatedb.Role, "user=mon", 1)
 	p, was := s.open("commit_delay")
-	if _, err := p.Set(t.Context(), "700", was); err == nil || !strings.Contains(err.Error(), "too many connections") {
-		t.Errorf("%v", err)
-	}
-	if text := s.auto(); text != "" {
-		t.Errorf("the file has %q", text)
-	}
+	testkit.Refused(p.Set(t.Context(), "700", was))(t, "too many connections")
+	testkit.Is(t, "", s.auto(), "the file has")
 	if _, err := p.Set(t.Context(), "", was); err != nil {
 		t.Error(err)
 	}

@@ -42,9 +42,7 @@ func TestServersAnswerForTheirSettings(t *testing.T) {
 				t.Errorf("%s is %q from %s, not %q from %s; the server said %v", c.setting, got.Value, got.Source, c.want,
 					c.source, said)
 			}
-			if got := d.Setting("unasked"); got.Value != "x" {
-				t.Errorf("what the server did not say became %q", got.Value)
-			}
+			testkit.Is(t, "x", d.Setting("unasked").Value, "what the server did not say became")
 		})
 	}
 }
@@ -52,7 +50,5 @@ func TestServersAnswerForTheirSettings(t *testing.T) {
 // A server that does not answer tells of no setting, and that is no error.
 func TestServersMayRefuseTheirSettings(t *testing.T) {
 	a := newRecorded([]byte("-- platform.1 --\n!error denied\n"))
-	if s := explain.AskSettings(t.Context(), a, "pg_settings", explain.Query{Name: "platform"}); len(s.Values) != 0 {
-		t.Error(s)
-	}
+	testkit.Is(t, 0, len(explain.AskSettings(t.Context(), a, "pg_settings", explain.Query{Name: "platform"}).Values))
 }

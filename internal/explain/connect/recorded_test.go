@@ -84,12 +84,8 @@ func TestRecorded(t *testing.T) {
 				t.Errorf("%s found: %v; average log write %v, expected %v; events %+v", c.event, found, r.Log.Average, c.average,
 					r.Events)
 			}
-			if r.Log.Untimed != c.untimed {
-				t.Errorf("log writes are not timed: %q, expected %q", r.Log.Untimed, c.untimed)
-			}
-			if !strings.Contains(strings.Join(r.Missing, "; "), c.missing) {
-				t.Errorf("not said to be missing: %q", r.Missing)
-			}
+			testkit.Is(t, c.untimed, r.Log.Untimed, "log writes are not timed")
+			testkit.Has(t, strings.Join(r.Missing, "; "), c.missing, r.Missing)
 		})
 	}
 	for _, v := range Vendors() {

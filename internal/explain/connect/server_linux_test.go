@@ -190,10 +190,7 @@ func TestPlantedMariaDB(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	db, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.Open())(t)
 	defer db.Close()
 	for _, q := range []string{"create table t (a int primary key, b int)", "insert into t select seq, 0 from seq_1_to_1000"} {
 		testkit.Must(db.Exec(q))(t)

@@ -52,28 +52,20 @@ func newAuthority(t *testing.T, dir, name string) *authority {
 // certificate makes one that by has signed; nil: itself.
 func certificate(t *testing.T, c *x509.Certificate, by *authority) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour),
 		time.Now().Add(time.Hour)
 	parent, signer := c, key
 	if by != nil {
 		parent, signer = by.cert, by.key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))(t)
 	return der, key
 }
 
 func store(t *testing.T, path, kind string, der []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
 // tlsPostgres starts PostgreSQL on loopback, which asks for the password s3cr3t of u. It
@@ -89,34 +81,21 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	account, err := user.Lookup("postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := testkit.Must(user.Lookup("postgres"))(t)
 	uid, _ := strconv.Atoi(account.Uid)
 	gid, _ := strconv.Atoi(account.Gid)
 	for path, text := range map[string]string{"password": "s3cr3t\n", "cert": "", "key": ""} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600))
 	}
 	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "db.example"},
 		DNSNames: []string{"db.example"}}, by)
 	store(t, filepath.Join(dir, "cert"), "CERTIFICATE", der)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := testkit.Must(x509.MarshalPKCS8PrivateKey(key))(t)
 	store(t, filepath.Join(dir, "key"), "PRIVATE KEY", private)
 	for _, name := range []string{"", "password", "cert", "key"} {
-		if err := os.Chown(filepath.Join(dir, name), uid, gid); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(filepath.Join(dir, name), uid, gid))
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address = free.Addr().String()
 	_, port, _ := net.SplitHostPort(address)
 	free.Close()
@@ -141,9 +120,7 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 		"dynamic_shared_memory_type=mmap")
 	var said bytes.Buffer
 	server.Stderr = &said
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Signal(syscall.SIGQUIT)
 		_ = server.Wait()

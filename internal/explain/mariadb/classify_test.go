@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // Both names under which MariaDB waits for the log's flush are log waits.
@@ -56,8 +57,6 @@ func TestNoLogWrites(t *testing.T) {
 		_, parts, _, _ := explain.Decompose([]explain.Batch{batch}, a)
 		r := explain.Report{Parts: parts}
 		p := r.Part(explain.LogWait)
-		if none := p.Share.High == 0 && p.Share.N == 0 && strings.HasSuffix(p.Source, "no writes"); none != c.known {
-			t.Errorf("%s: %+v", name, p)
-		}
+		testkit.Is(t, c.known, p.Share.High == 0 && p.Share.N == 0 && strings.HasSuffix(p.Source, "no writes"), name, p)
 	}
 }

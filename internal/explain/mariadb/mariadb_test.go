@@ -1,6 +1,10 @@
 package mariadb
 
-import "testing"
+import (
+	"testing"
+
+	"hostlab/internal/testkit"
+)
 
 // What is printed can be pasted: names stand as SQL wants them.
 func TestAccount(t *testing.T) {
@@ -8,8 +12,6 @@ func TestAccount(t *testing.T) {
 		"mon@%": `'mon'@'%'`, "o'neil@10.0.0.%": `'o''neil'@'10.0.0.%'`, "a@corp@localhost": `'a@corp'@'localhost'`,
 		"@localhost": `''@'localhost'`, `a\b@h`: `'a\\b'@'h'`, "role": `'role'`,
 	} {
-		if got := account(user); got != want {
-			t.Errorf("%s: %s, expected %s", user, got, want)
-		}
+		testkit.Is(t, want, account(user), user)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
 )
 
 // asked is a console whose answers are tables, the last of a list again and again. A word of a table is a column.
@@ -68,9 +69,7 @@ func TestRefused(t *testing.T) {
 	for _, list := range []string{"STATS", "DATABASES", "CONFIG", "POOLS", "SERVERS"} {
 		a := crowd("database total_xact_count total_wait_time total_xact_time\nshop 100 1000000 2000000")
 		delete(a, "SHOW "+list)
-		if _, err := Watch(t.Context(), a, 812); err == nil {
-			t.Errorf("%s: no error", list)
-		}
+		testkit.Refused(Watch(t.Context(), a, 812))(t, "", list, "no error")
 	}
 }
 
@@ -90,9 +89,7 @@ func TestFindings(t *testing.T) {
 	} {
 		list := Findings([]Pool{c.pool}, c.busy)
 		if c.share == 0 {
-			if len(list) != 0 {
-				t.Errorf("%s: %+v", name, list)
-			}
+			testkit.Is(t, 0, len(list), name, list)
 			continue
 		}
 		if len(list) != 1 || !strings.Contains(list[0].Text, c.text) || !strings.Contains(list[0].Step, "/etc/pgbouncer/pgbouncer.ini") ||

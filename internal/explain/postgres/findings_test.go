@@ -129,9 +129,7 @@ func TestTotalsByVersion(t *testing.T) {
 		for _, f := range Findings(r) {
 			said += f.Text + "\n"
 		}
-		if !strings.Contains(said, "checkpoints in 6.00 s were forced by max_wal_size (32MB)") {
-			t.Errorf("%d: %q", major, said)
-		}
+		testkit.Has(t, said, "checkpoints in 6.00 s were forced by max_wal_size (32MB)", major)
 		// Full pages and sessions are counted from 14 on.
 		if counted := strings.Contains(said, "full pages") && strings.Contains(said, "clients connect"); counted != (major >= 14) {
 			t.Errorf("%d: %q", major, said)
@@ -147,13 +145,9 @@ func TestTotalsByVersion(t *testing.T) {
 // TestQuantity: values are as current_setting writes them.
 func TestQuantity(t *testing.T) {
 	for text, want := range map[string]float64{"32MB": 32 << 20, "64kB": 64 << 10, "5min": 300, "2ms": 0.002, "5": 5, "1.5GB": 1.5 * (1 << 30), "-1": 0, "on": 0, "": 0, "3 parsecs": 0} {
-		if got := quantity(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		testkit.Is(t, want, quantity(text), text)
 	}
 	for bytes, want := range map[float64]string{1: "1kB", 65 << 10: "128kB", 3 << 20: "4MB", 1 << 30: "1GB"} {
-		if got := size(bytes); got != want {
-			t.Errorf("%v: %s, want %s", bytes, got, want)
-		}
+		testkit.Is(t, want, size(bytes), bytes)
 	}
 }

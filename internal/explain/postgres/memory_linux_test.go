@@ -125,9 +125,7 @@ func TestMemoryTellsWhatSessionsDo(t *testing.T) {
 			t.Errorf("%s: %v s, want %v times %v", name, got[name], times, all)
 		}
 	}
-	if len(got) != 7 {
-		t.Errorf("%v", got)
-	}
+	testkit.Is(t, 7, len(got), got)
 	clients, others := m.processes()
 	if len(clients) != 6 || len(others) != 5 {
 		t.Errorf("clients %v, others %v", clients, others)
@@ -237,9 +235,7 @@ func TestMemoryAgrees(t *testing.T) {
 	} {
 		m, _ := serving(waits.Seen{Word: lockTuple, Xact: true}, waits.Seen{Word: clientRead})
 		testkit.OK(t, m.list(time.Now()))
-		if err := m.agree(func() ([]explain.Row, error) { return c.rows, nil }); (err != nil) != c.bad {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Is(t, c.bad, (m.agree(func() ([]explain.Row, error) { return c.rows, nil }) != nil), name)
 	}
 }
 
@@ -290,8 +286,6 @@ func TestEventNames(t *testing.T) {
 	}
 	for _, major := range []int{12, 19, 0} {
 		want := fmt.Sprintf("13 to 18, and not of %d", major)
-		if _, err := openMemory(1, 1, major); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("PostgreSQL %d: %v", major, err)
-		}
+		testkit.Refused(openMemory(1, 1, major))(t, want, "PostgreSQL", major)
 	}
 }

@@ -65,9 +65,7 @@ func TestBeside(t *testing.T) {
 	if rows, err := s.runs(t.Context(), false); err != nil || len(rows) != 0 {
 		t.Errorf("nobody runs: %v, %v", rows, err)
 	}
-	if len(a.asked) != 3 {
-		t.Errorf("%d questions", len(a.asked))
-	}
+	testkit.Is(t, 3, len(a.asked), "questions")
 }
 
 // TestName: sessions at work have their part and the number of their statement, and workers of autovacuum their pauses; who waits
@@ -118,9 +116,7 @@ func TestVersions(t *testing.T) {
 		v := versionOf(number)
 		all := v.activity().SQL + v.counters(true).SQL + v.databases().SQL + v.tell().SQL + v.running(false).SQL
 		for word := range strings.SplitSeq(c.has, "|") {
-			if !strings.Contains(all, word) {
-				t.Errorf("%d lacks %s", number, word)
-			}
+			testkit.Has(t, all, word, number)
 		}
 		for word := range strings.SplitSeq(c.lacks, "|") {
 			if strings.Contains(all, word) {

@@ -83,10 +83,7 @@ func TestMake(t *testing.T) {
 	if a, b := by[planted.Clone[0]][0], by[planted.Clone[1]][0]; a.Machine == "" || a.Machine != b.Machine {
 		t.Errorf("clones %q and %q", a.Machine, b.Machine)
 	}
-	text, err := os.ReadFile(dir + ".planted.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(dir + ".planted.json"))(t)
 	var again Planted
 	if err := json.Unmarshal(text, &again); err != nil || again.Documents != planted.Documents {
 		t.Errorf("%v: %s", err, text)
@@ -121,16 +118,12 @@ func TestMake(t *testing.T) {
 			}
 		}
 	}
-	if ran != 2*tried-4 {
-		t.Errorf("%d experiments", ran)
-	}
+	testkit.Is(t, 2*tried-4, ran, "experiments")
 	for n := Least; n <= 20; n++ { // a small fleet is one too
 		hosts, p := Maker{Hosts: n, Seed: 1, Now: now}.plan()
 		if len(hosts) != n || p.SlowTwin.Like == "" || len(p.Clone) != 2 || p.Silent.Host == "" {
 			t.Errorf("%d hosts: %d, %+v", n, len(hosts), p)
 		}
 	}
-	if _, err := m.Make(t.Context(), dir); err == nil {
-		t.Error("a directory with something in it was taken")
-	}
+	testkit.Refused(m.Make(t.Context(), dir))(t, "", "a directory with something in it was taken")
 }

@@ -101,9 +101,7 @@ func TestDraw(t *testing.T) {
 		}
 		seen[fmt.Sprint(p.Waves)] = true
 		wave := p.waveOf()
-		if len(wave) != 11 {
-			t.Errorf("%d hosts are in waves", len(wave))
-		}
+		testkit.Is(t, 11, len(wave), "hosts are in waves")
 		for _, s := range p.Strata {
 			n := [3]int{}
 			for _, h := range s.Hosts {
@@ -234,9 +232,7 @@ func TestStatusNamesWhatWasPutBack(t *testing.T) {
 		d := c.Status(Typed{Plan: "plan.json"})
 		want := fmt.Sprintf("%d of 3 waves are done. Wave %d: 0 of %d hosts have the change. It was put back on %s.",
 			wave-1, wave, len(names), strings.Join(names, ", "))
-		if got := d.Answer[0].Text; got != want {
-			t.Errorf("the answer is %q, want %q", got, want)
-		}
+		testkit.Is(t, want, d.Answer[0].Text, "the answer is")
 		next, _ := d.Sections[len(d.Sections)-1].Blocks[0].(document.Commands)
 		if len(next) != 1 || next[0].Line != fmt.Sprintf("hostlab fleet rollout gate plan.json --wave %d", wave) {
 			t.Errorf("wave %d: next are %+v", wave, next)

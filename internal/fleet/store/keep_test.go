@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/fleet"
 	"hostlab/internal/testkit"
 )
@@ -24,9 +22,7 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 		if n, left, err := s.Rebuild(t.Context(), begin.AddDate(1, 0, 0)); n != 24 || left != nil || err != nil {
 			t.Fatalf("%d read, %v, %v", n, left, err)
 		}
-		if diff := cmp.Diff(want, everything(t, s)); diff != "" {
-			t.Errorf("made anew, all differs: %s", diff)
-		}
+		testkit.Same(t, want, everything(t, s), "made anew, all differs")
 	})
 	t.Run("prune", func(t *testing.T) {
 		s := fresh(t)
@@ -46,18 +42,12 @@ func keeping(t *testing.T, fresh func(t *testing.T) *Store) {
 		if again, err := s.Prune(t.Context(), before); err != nil || again.Documents != 0 {
 			t.Errorf("a second time %+v, %v", again, err)
 		}
-		if diff := cmp.Diff(spans, spansOf(t, s)); diff != "" {
-			t.Errorf("prune changed what holds: %s", diff)
-		}
-		if n, err := s.Documents(t.Context()); n != 60 || err != nil {
-			t.Errorf("%d documents, %v", n, err)
-		}
+		testkit.Same(t, spans, spansOf(t, s), "prune changed what holds")
+		testkit.Is(t, 60, testkit.Must(s.Documents(t.Context()))(t), "documents")
 		if n, left, err := s.Rebuild(t.Context(), begin.AddDate(1, 0, 0)); n != 60-p.Documents || left != nil || err != nil {
 			t.Fatalf("%d read, %v, %v", n, left, err)
 		}
-		if diff := cmp.Diff(spans, spansOf(t, s)); diff != "" {
-			t.Errorf("what is left tells otherwise: %s", diff)
-		}
+		testkit.Same(t, spans, spansOf(t, s), "what is left tells otherwise")
 		// The same documents are known still, and one from between is refused, while those beside it are kept.
 		late, next := written(t, "db1", 1, map[string]string{"steady": "2"}, "ok"),
 			written(t, "db1", 70, map[string]string{"steady": "2"}, "ok")

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // planned keeps a plan and what became of it: its course comes out of the store as it went in.
@@ -24,17 +25,12 @@ func planned(t *testing.T, s *Store) {
 	}
 	p.Strata, p.Waves = rollout.Draw(candidates, 2, p.Seed)
 	p.Foresee(math.NaN(), 1)
-	body, err := result.JSON(p, result.Indented)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(result.JSON(p, result.Indented))(t)
 	d, err := fleet.Read(body, "", begin.AddDate(0, 1, 0))
 	if err != nil || d.Host != "" {
 		t.Fatalf("of %q, %v", d.Host, err)
 	}
-	if _, err := fleet.Read(body, "db1", begin.AddDate(0, 1, 0)); err == nil {
-		t.Error("a host's folder may hold a plan")
-	}
+	testkit.Refused(fleet.Read(body, "db1", begin.AddDate(0, 1, 0)))(t, "", "a host's folder may hold a plan")
 	for round, want := range []int{1, 0} {
 		if n, err := s.Put(ctx, []*fleet.Document{d}, "test", begin); n != want || err != nil {
 			t.Fatalf("put %d times: %d new, %v", round+1, n, err)
@@ -63,17 +59,12 @@ func planned(t *testing.T, s *Store) {
 				"probes": [{"name": "p", "value": %d, "n": 5, "unit": "s"}]}`, begin.Add(time.Duration(hour)*time.Hour).Format(time.RFC3339), host, v)))
 		}
 	}
-	if _, err := s.Put(ctx, docs, "test", begin); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Put(ctx, docs, "test", begin))(t)
 	names, err := s.MeasuredNames(ctx)
 	if err != nil || len(names) != 1 || names[0] != (rollout.Measured{Name: "p", Unit: "s", Hosts: hosts}) {
 		t.Errorf("%v, %v", names, err)
 	}
-	course, err := s.Course(ctx, list[0].Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	course := testkit.Must(s.Course(ctx, list[0].Plan))(t)
 	for _, h := range course.Hosts {
 		if want := map[int]rollout.State{1: rollout.Has, 2: rollout.Waiting}[h.Wave]; h.State != want || h.Before != 2 {
 			t.Errorf("%+v", h)

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/testkit"
 )
 
 // begin is when the first document of a test was written.
@@ -29,7 +30,7 @@ func written(t *testing.T, host string, hour int, facts map[string]string, statu
 	for k, v := range facts {
 		kernel[k] = map[string]any{"value": v, "state": "ok"}
 	}
-	body, err := json.Marshal(map[string]any{
+	body := testkit.Must(json.Marshal(map[string]any{
 		"kind": "assess", "schema": 4, "version": "1", "started": begin.Add(time.Duration(hour) * time.Hour), "host": host,
 		"role":  "production-db",
 		"facts": map[string]any{"kernel": kernel},
@@ -39,14 +40,8 @@ func written(t *testing.T, host string, hour int, facts map[string]string, statu
 		"levers": []any{map[string]any{"name": "clock", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}},
 		"time":   map[string]any{"wall": 10, "active": 20}, "service": map[string]any{"name": "PostgreSQL"},
 		"verdict": map[string]any{"text": "v"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := fleet.Read(body, "", begin.AddDate(1, 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	d := testkit.Must(fleet.Read(body, "", begin.AddDate(1, 0, 0)))(t)
 	return d
 }
 
@@ -68,7 +63,7 @@ func history(t *testing.T, host string, n int) (docs []*fleet.Document) {
 func table(t *testing.T, s *Store, statement string, columns int) []string {
 	t.Helper()
 	var out []string
-	err := s.query(t.Context(), func(scan func(...any) error) error {
+	testkit.OK(t, s.query(t.Context(), func(scan func(...any) error) error {
 		row, into := make([]any, columns), make([]any, columns)
 		for i := range row {
 			into[i] = &row[i]
@@ -78,10 +73,7 @@ func table(t *testing.T, s *Store, statement string, columns int) []string {
 		}
 		out = append(out, fmt.Sprint(row...))
 		return nil
-	}, statement)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, statement))
 	return out
 }
 
@@ -94,10 +86,7 @@ func spansOf(t *testing.T, s *Store) []string {
 func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 	put := func(t *testing.T, s *Store, docs ...*fleet.Document) int {
 		t.Helper()
-		n, err := s.Put(t.Context(), docs, "test", begin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := testkit.Must(s.Put(t.Context(), docs, "test", begin))(t)
 		return n
 	}
 	t.Run("any order", func(t *testing.T) {
@@ -110,9 +99,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 					t.Fatalf("%d documents are new", n)
 				}
 			}
-			if n := put(t, s, docs...); n != 0 {
-				t.Errorf("a second time, %d documents are new", n)
-			}
+			testkit.Is(t, 0, put(t, s, docs...), "a second time", "documents are new")
 			got := spansOf(t, s)
 			if round == 0 {
 				want = got
@@ -173,9 +160,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 		if body, err := s.Body(t.Context(), d.Hash); err != nil || !bytes.Equal(body, d.Body) {
 			t.Errorf("%v, %q", err, body)
 		}
-		if _, err := s.Body(t.Context(), strings.Repeat("0", 64)); err == nil {
-			t.Error("a document that never came is there")
-		}
+		testkit.Refused(s.Body(t.Context(), strings.Repeat("0", 64)))(t, "", "a document that never came is there")
 	})
 	t.Run("side by side", func(t *testing.T) {
 		s, docs := fresh(t), history(t, "db1", 30)
@@ -193,9 +178,7 @@ func contract(t *testing.T, fresh func(t *testing.T) *Store) {
 				done <- sum
 			}()
 		}
-		if n := <-done + <-done + <-done; n != len(docs) {
-			t.Errorf("%d documents were new of %d", n, len(docs))
-		}
+		testkit.Is(t, len(docs), <-done+<-done+<-done, "documents were new of")
 	})
 }
 
@@ -204,32 +187,24 @@ func holds(t *testing.T, s *Store, d *fleet.Document) {
 	t.Helper()
 	got := map[string]string{}
 	at := d.Started.UnixNano()
-	err := s.query(t.Context(), func(scan func(...any) error) error {
+	testkit.OK(t, s.query(t.Context(), func(scan func(...any) error) error {
 		var path, value string
 		if err := scan(&path, &value); err != nil {
 			return err
 		}
 		got[path] = value
 		return nil
-	}, "SELECT path, value FROM fact_span WHERE host = ? AND since <= ? AND until > ?", d.Host, at, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "SELECT path, value FROM fact_span WHERE host = ? AND since <= ? AND until > ?", d.Host, at, at))
 	want := map[string]string{}
 	for path, v := range d.Facts {
 		want[path] = v.Text
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s at %s: %s", d.Host, d.Started, diff)
-	}
+	testkit.Is(t, "", cmp.Diff(want, got), d.Host, "at", d.Started)
 }
 
 func TestSQLite(t *testing.T) {
 	fresh := func(t *testing.T) *Store {
-		s, err := Make(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Make(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "fleet.db")))(t)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -240,10 +215,7 @@ func TestSQLite(t *testing.T) {
 // The password goes to no other host in clear text, unless the address says so.
 func TestTLS(t *testing.T) {
 	for address, tls := range map[string]bool{"postgres://u@db7/x": true, "postgres://u@db7/x?sslmode=disable": false} {
-		s, err := start(address, os.O_RDWR)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(start(address, os.O_RDWR))(t)
 		defer s.Close()
 		cfg := s.postgres.Postgres
 		clear := cfg.TLSConfig == nil || slices.ContainsFunc(cfg.Fallbacks,

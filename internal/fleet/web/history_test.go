@@ -31,9 +31,7 @@ func TestHistory(t *testing.T) {
 	_, figure, _ := strings.Cut(page, "<h3>Commit latency</h3>")
 	figure, _, _ = strings.Cut(figure, "</figure>")
 	for _, m := range moments {
-		if !strings.Contains(figure, `<th scope="row">`+m+"</th>") {
-			t.Errorf("no row of %s", m)
-		}
+		testkit.Has(t, figure, `<th scope="row">`+m+"</th>", m)
 	}
 	for series := range 2 {
 		path := regexp.MustCompile(fmt.Sprintf(`<path d="([^"]+)" class="trace k%d"/>`, series)).FindStringSubmatch(figure)
@@ -59,9 +57,7 @@ func TestFoundOverTime(t *testing.T) {
 	for _, c := range got {
 		text += fmt.Sprint(c.Name, " ", c.X, " ", c.Y, "; ")
 	}
-	if text != want {
-		t.Errorf("got %s\nwant %s", text, want)
-	}
+	testkit.Is(t, want, text)
 }
 
 // A host whose checks toggle has a course with each of their edges.
@@ -94,9 +90,7 @@ func TestMeasuredOverTime(t *testing.T) {
 		point(2, "b", "x.cpu0", 3, 0), point(2, "b", "x.cpu1", 7, 8), point(3, "c", "x", 0, 0)}
 	for least, want := range map[bool]string{true: "[1 2] [4 3] [9 NaN]", false: "[1 2] [5 7] [6 8]"} {
 		c := measured(all, "x", least)
-		if got := fmt.Sprint(c.X, c.Y, c.High); got != want {
-			t.Errorf("%v: %s, want %s", least, got, want)
-		}
+		testkit.Is(t, want, fmt.Sprint(c.X, c.Y, c.High), least)
 	}
 	one := []picture.Course{{Name: "x", X: []float64{1}, Y: []float64{1}}}
 	if f := fmt.Sprint(drawn("x", "x", "", &picture.Axis{}, one)); strings.Contains(f, "<svg") {

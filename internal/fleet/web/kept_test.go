@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/document"
+	"hostlab/internal/testkit"
 )
 
 // A reader gets the last answer while the next is made, a program waits for the next, and a failure is said and tried
@@ -38,9 +39,7 @@ func TestKept(t *testing.T) {
 	}
 	expect := func(said <-chan string, want string) {
 		t.Helper()
-		if got := <-said; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testkit.Is(t, want, <-said)
 	}
 	first := ask(1, false)
 	<-begun

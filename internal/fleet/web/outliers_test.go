@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/document"
+	"hostlab/internal/testkit"
 )
 
 // The first page has hosts compared, and is there before they are.
@@ -53,18 +54,12 @@ func TestOutliersMeanwhile(t *testing.T) {
 		return r.StatusCode
 	}
 	go func() { goOn <- errors.New("the store went away") }()
-	if got := page(); got != http.StatusServiceUnavailable {
-		t.Errorf("a comparison that failed: %d", got)
-	}
+	testkit.Is(t, http.StatusServiceUnavailable, page(), "a comparison that failed")
 	go func() { goOn <- nil }()
-	if got := page(); got != http.StatusOK {
-		t.Errorf("the comparison after one that failed: %d", got)
-	}
+	testkit.Is(t, http.StatusOK, page(), "the comparison after one that failed")
 	clock = clock.Add(2 * whole)
 	for range 2 {
-		if got := page(); got != http.StatusOK {
-			t.Errorf("while hosts are compared anew: %d", got)
-		}
+		testkit.Is(t, http.StatusOK, page(), "while hosts are compared anew")
 	}
 	goOn <- nil
 	if first, second, third := <-calls, <-calls, <-calls; first != 1 || second != 2 || third != 3 || len(calls) != 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/testkit"
 )
 
 // tokens makes tokens of a file, with what each may do.
@@ -25,20 +26,14 @@ func tokens(t *testing.T, may ...string) (list Tokens, sent []string) {
 		file += fmt.Sprintf("[[token]]\nname = \"t%d\"\nsha256 = %q\n%s\n", i, hash, m)
 		sent = append(sent, token)
 	}
-	list, err := ReadTokens([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list = testkit.Must(ReadTokens([]byte(file)))(t)
 	return list, sent
 }
 
 // post sends a body and returns the status and the line of the answer.
 func post(t *testing.T, url, token string, body io.Reader, headers ...string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, url, body))(t)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -46,14 +41,9 @@ func post(t *testing.T, url, token string, body io.Reader, headers ...string) (i
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(io.ReadAll(resp.Body))(t)
 	if strings.Count(string(text), "\n") != 1 || strings.ContainsAny(string(text), "\x1b\u202e") {
 		t.Errorf("the answer is %q, not one plain line", text)
 	}
@@ -64,12 +54,8 @@ func zipped(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	if _, err := z.Write(body); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(z.Write(body))(t)
+	testkit.OK(t, z.Close())
 	return out.Bytes()
 }
 
@@ -154,19 +140,12 @@ func TestPrivate(t *testing.T) {
 				t.Errorf("%s with token %d: %d", path, i, resp.StatusCode)
 			}
 		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil))(t)
 		r.SetBasicAuth("anybody", sent[1])
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s with a password: %d", path, resp.StatusCode)
-		}
+		testkit.Is(t, http.StatusOK, resp.StatusCode, path, "with a password")
 	}
 }
 
@@ -230,7 +209,5 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(body, "alert(1)") {
 		t.Error("text of a document is a label")
 	}
-	if _, err := fleet.Read(assessment("a\nb", "x", now), "", now); err == nil {
-		t.Error("a host's name may break a label")
-	}
+	testkit.Refused(fleet.Read(assessment("a\nb", "x", now), "", now))(t, "", "a host's name may break a label")
 }

@@ -244,9 +244,7 @@ func TestScreens(t *testing.T) {
 
 	for path, says := range screens {
 		resp, body := get(t, web.URL+path)
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d", path, resp.StatusCode)
-		}
+		testkit.Is(t, http.StatusOK, resp.StatusCode, path)
 		for _, s := range says {
 			if !strings.Contains(body, s) && !strings.Contains(strings.ReplaceAll(body, "&amp;", "&"), s) {
 				t.Errorf("%s does not say %q", path, s)
@@ -322,9 +320,7 @@ func TestRefusedQuestions(t *testing.T) {
 		resp, err := http.DefaultClient.Do(r)
 		testkit.OK(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusMethodNotAllowed {
-			t.Errorf("%s: %d", method, resp.StatusCode)
-		}
+		testkit.Is(t, http.StatusMethodNotAllowed, resp.StatusCode, method)
 	}
 }
 

@@ -23,12 +23,8 @@ func TestRead(t *testing.T) {
 {"cpu":1,"at":0.02,"busy":0.03,"idle":0.05}
 {"cpu":0,"at":0.1,"busy":0.02,"idle":0}
 `)))(t)
-	if diff := cmp.Diff([]float64{0.06, 0.03, 0.02}, r.Busy); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]float64{0.04, 0.05}, r.Idle); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []float64{0.06, 0.03, 0.02}, r.Busy)
+	testkit.Same(t, []float64{0.04, 0.05}, r.Idle)
 	if math.Abs(r.Span-0.12) > 1e-12 || r.Active != 2 || len(r.Warnings) != 0 {
 		t.Errorf("span %v, active %d, warnings %q", r.Span, r.Active, r.Warnings)
 	}
@@ -82,9 +78,7 @@ func TestReadRefuses(t *testing.T) {
 		{"gap", head + burst + `{"cpu":0,"at":0.3,"busy":0.05,"idle":0.05}`, "cpu 0: a gap of 200 ms after 100 ms; 50 % of its time is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := burstlog.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, expected %q", err, c.want)
-			}
+			testkit.Refused(burstlog.Read(strings.NewReader(c.text)))(t, c.want)
 		})
 	}
 }
@@ -93,9 +87,7 @@ func TestSmallGapsAreCutOut(t *testing.T) {
 	r := testkit.Must(burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":1,"idle":1}
 {"cpu":0,"at":2.05,"busy":1,"idle":1}`)))(t)
 	want := []string{"gaps of up to 50 ms in all were cut out of the record, on 1 of 1 CPUs"}
-	if diff := cmp.Diff(want, r.Warnings); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, r.Warnings)
 }
 
 func TestCoarseRecordsAreWarnedOf(t *testing.T) {
@@ -134,19 +126,13 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestWriterRefuses(t *testing.T) {
-	if _, err := burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}); err == nil {
-		t.Error("a head without CPUs was taken")
-	}
+	testkit.Refused(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}))(t, "", "a head without CPUs was taken")
 	w := testkit.Must(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}}))(t)
 	for _, b := range []burstlog.Burst{{CPU: 1, Busy: 1}, {Busy: math.NaN(), Idle: 1}, {Busy: 1, Idle: math.Inf(1)}, {At: -1, Busy: 1}} {
-		if err := w.Write(b); err == nil {
-			t.Errorf("%+v was taken", b)
-		}
+		testkit.Fails(t, w.Write(b), "", b, "was taken")
 	}
 	testkit.OK(t, w.Write(burstlog.Burst{At: 1, Busy: 1, Idle: 1}))
-	if err := w.Write(burstlog.Burst{At: 2, Busy: 1, Idle: 1}); err == nil {
-		t.Error("an overlap was taken")
-	}
+	testkit.Fails(t, w.Write(burstlog.Burst{At: 2, Busy: 1, Idle: 1}), "", "an overlap was taken")
 }
 
 // TestManyBursts holds that joining values keeps the mean.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"hostlab/internal/testkit"
 )
 
 // recorded is ten seconds of four CPUs: exponential bursts and idle times, of which a tenth of the time was seen.
@@ -47,22 +49,14 @@ func TestJoin(t *testing.T) {
 		}
 		list = append(list, NewSample(head, bursts, 60, rng))
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(list))(t)
+	z := testkit.Must(zstd.NewWriter(nil))(t)
 	if packed = len(z.EncodeAll(text, nil)); packed > 4e6 {
 		t.Errorf("a day's bursts take %d B, %d B unpacked", packed, len(text))
 	}
 	t.Logf("a day's bursts take %d B, %d B unpacked", packed, len(text))
 	var back []*Sample
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(text, &back))
 	for _, s := range back {
 		if !s.Sound() || len(s.Bursts) != 60 {
 			t.Fatalf("%+v", s)
@@ -70,13 +64,8 @@ func TestJoin(t *testing.T) {
 	}
 	all := Join(back)
 	var b bytes.Buffer
-	if err := all.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Read(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, all.Write(&b))
+	r := testkit.Must(Read(&b))(t)
 	// There are twice as many bursts a minute by day, and so there are in the record.
 	want := (0.002*721 + 0.001*719*2) / (721 + 719*2)
 	if n := len(r.Busy); n < 50000 || math.Abs(r.MeanBurst()-want) > 4*1.1*want/math.Sqrt(float64(n)) || r.Load() != 0.25 || r.Drawn() != Stretches ||

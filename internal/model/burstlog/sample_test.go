@@ -61,9 +61,7 @@ func TestSampleRefuses(t *testing.T) {
 		{"service", strings.Replace(sampled, `"lost":1`, `"lost":0`, 1) + strings.Replace(one, "}", `,"service":2}`, 1), "service is 2; it is a share"},
 		{"overlap", strings.Replace(sampled, `"lost":1`, `"lost":0`, 1) + one + `{"cpu":0,"at":1.05,"busy":0.06,"idle":0.04}`, "overlap or are out of order"},
 	} {
-		if _, err := burstlog.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, expected %q", c.name, err, c.want)
-		}
+		testkit.Refused(burstlog.Read(strings.NewReader(c.text)))(t, c.want, c.name)
 	}
 }
 

@@ -35,9 +35,7 @@ func TestCompareUnlike(t *testing.T) {
 		t.Fatalf("%d warnings: %q", len(studies), studies)
 	}
 	for _, part := range []string{"0123456789ab (gzip, gzip-new) | fedcba987654 (power-x-logdev)", "workload: command (gzip, gzip-new) | logcommit (power-x-logdev)", "not all of them have", "commit_p50"} {
-		if !strings.Contains(studies[0], part) {
-			t.Errorf("no %q in %q", part, studies[0])
-		}
+		testkit.Has(t, studies[0], part)
 	}
 	if strings.Contains(studies[0], "cdef01") {
 		t.Errorf("a whole hash in %q", studies[0])
@@ -90,8 +88,6 @@ func TestResumeIsTold(t *testing.T) {
 func TestInteractionsMultiply(t *testing.T) {
 	page := string(written(t, samples["power"](), effects.WriteHTML))
 	for _, s := range []string{"ratio of two ratios: 0 % means that the two effects multiply", "difference of two differences of 0 means that they add up", "on this logarithmic scale the effects multiply"} {
-		if !strings.Contains(page, s) {
-			t.Errorf("no %q", s)
-		}
+		testkit.Has(t, page, s)
 	}
 }

@@ -73,9 +73,7 @@ func TestCSV(t *testing.T) {
 		for _, r := range s.Reports {
 			runs += len(r.Runs)
 		}
-		if len(rows) != runs+1 {
-			t.Errorf("%s: %d rows for %d runs", name, len(rows), runs)
-		}
+		testkit.Is(t, runs+1, len(rows), name, "rows for", runs, "runs")
 		if n := bytes.Count(b, []byte("\n")); n != bytes.Count(b, []byte("\r\n")) {
 			t.Errorf("%s: lines do not all end in CRLF", name)
 		}
@@ -89,9 +87,7 @@ func TestCSV(t *testing.T) {
 	for i, r := range s.Reports[0].Runs {
 		got := rows[i+1][at["response.wall.s"]]
 		if want, ok := r.Values["wall"]; ok {
-			if v, err := strconv.ParseFloat(got, 64); err != nil || v != want {
-				t.Errorf("row %d: wall %s, want %v", i+1, got, want)
-			}
+			testkit.Is(t, want, testkit.Must(strconv.ParseFloat(got, 64))(t), "row", i+1, "wall", got)
 		} else if got != "" {
 			t.Errorf("row %d: wall %s of a run without one", i+1, got)
 		}

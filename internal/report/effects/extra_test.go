@@ -81,9 +81,7 @@ func TestTableOfAllCombinations(t *testing.T) {
 		if !got.Median.Known() || math.Abs(got.Median.Value/c.seconds-1) > 0.02 || got.Median.N != 5 {
 			t.Errorf("%s, %s, %s: %v in %d blocks, want %g s", c.bios, c.policy, c.degree, got.Median, got.Median.N, c.seconds)
 		}
-		if len(got.Against) != len(c.against) {
-			t.Errorf("%s, %s, %s: %d comparisons, want %d", c.bios, c.policy, c.degree, len(got.Against), len(c.against))
-		}
+		testkit.Is(t, len(c.against), len(got.Against), c.bios, c.policy, c.degree, "comparisons")
 		for _, e := range got.Against {
 			want, ok := c.against[e.Factor]
 			if !ok || math.Abs(e.Effect.Value-want) > 0.03 || !e.Effect.Contains(e.Effect.Value) || e.Effect.N != 5 {
@@ -137,8 +135,6 @@ func TestContaminatedRuns(t *testing.T) {
 	rows := testkit.Must(csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll())(t)
 	column := slices.Index(rows[0], "contaminated")
 	for i, r := range s.Reports[0].Runs {
-		if rows[i+1][column] != r.Contaminated {
-			t.Errorf("row %d: %q, want %q", i+1, rows[i+1][column], r.Contaminated)
-		}
+		testkit.Is(t, r.Contaminated, rows[i+1][column], "row", i+1)
 	}
 }

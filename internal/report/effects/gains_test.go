@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // A gain is a share of the slower level's time, whichever of the two the study took
@@ -36,9 +37,7 @@ func TestGains(t *testing.T) {
 		}
 	}
 	x, _ := logRecord(10, 0.1, 0.2)
-	if got := analysis.Analyse(x, nil, nil).Gains(); len(got) != 0 {
-		t.Errorf("without a run: %+v", got)
-	}
+	testkit.Is(t, 0, len(analysis.Analyse(x, nil, nil).Gains()), "without a run")
 }
 
 // Warm-up runs and void ones count for no gain, and too few blocks decide none.

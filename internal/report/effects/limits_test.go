@@ -16,9 +16,7 @@ import (
 // A level whose runs fail has the headline and exit status 11, in text as in JSON.
 func TestFailuresAreTheHeadline(t *testing.T) {
 	s := set(pages.Failing())
-	if s.Outcome() != analysis.Open {
-		t.Errorf("outcome %v", s.Outcome())
-	}
+	testkit.Is(t, analysis.Open, s.Outcome(), "outcome")
 	var doc struct {
 		Outcome  string
 		Verdicts []string

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/analysis"
@@ -108,17 +107,13 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 	}
 	want := map[string]string{"disk fast": "0.020 of 0.10: within the bound", "disk san": "-0.400 of 0.10: slower",
 		"san disk": "0.286 of 0.33: within the bound", "san fast": "0.300 of 0.33: within the bound"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got)
 	if len(s.Parts) != 1 || s.Parts[0].Name != "part_locks" {
 		t.Errorf("parts %+v", s.Parts)
 	}
 	text := printed(t, s)
 	for _, want := range []string{"san (emulated) to disk", "was in commits, or waited"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %s", want, text)
-		}
+		testkit.Has(t, text, want)
 	}
 	conforms(t, s.LogDevice)
 	x.Responses[1].Name = "other" // as of a server that does not time its log
@@ -221,9 +216,7 @@ func TestNextKeepsLevels(t *testing.T) {
 	r := Report{Dir: "log", Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
 	got := fmt.Sprint(r.steps())
 	want := "hostlab run log-device --set level.delay=delay:1ms --set 'level.second=/mnt/n vme' --set workload.engine=mariadb --blocks 6 --out log-2"
-	if !strings.Contains(got, want) {
-		t.Errorf("%s\nexpected %s", got, want)
-	}
+	testkit.Has(t, got, want)
 }
 
 // Directories, files and values of parameters are other people's words.

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
 	"hostlab/internal/result"
@@ -58,19 +56,11 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 			got[name] = append(got[name], append([]string{c.Text}, c.More...))
 		}
 	}
-	if diff := cmp.Diff([]string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, []string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order)
 	want := [][]string{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
-	if diff := cmp.Diff(want, got["IO:WALSync, log wait"]); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([][]string{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"]); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([][]string{{"8 runs", "4000 looks"}, {"8 runs", "4000 looks"}}, got["sampled"]); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got["IO:WALSync, log wait"])
+	testkit.Same(t, [][]string{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"])
+	testkit.Same(t, [][]string{{"8 runs", "4000 looks"}, {"8 runs", "4000 looks"}}, got["sampled"])
 	if !strings.Contains(g.Lead, "sampled every 15.3 ms") { // ms: what a look stood for
 		t.Errorf("lead %q", g.Lead)
 	}
@@ -80,9 +70,7 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 		var b bytes.Buffer
 		testkit.OK(t, write(&b, set))
 		for _, word := range []string{"IO:WALSync", "LWLock:WALWrite"} {
-			if !strings.Contains(b.String(), word) {
-				t.Errorf("%s: no %s", name, word)
-			}
+			testkit.Has(t, b.String(), word, name)
 		}
 		for _, line := range strings.Split(b.String(), "\n") {
 			if name == "text" && utf8.RuneCountInString(line) > 80 {
@@ -115,8 +103,6 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 	}
-	if !strings.Contains(fmt.Sprint(lines), "no wait events") {
-		t.Errorf("notes %q", lines)
-	}
+	testkit.Has(t, fmt.Sprint(lines), "no wait events", lines)
 	conforms(t, s.LogDevice)
 }

@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // Every kind of reason has its sentence, with the figures that it is about.
@@ -97,9 +98,7 @@ func TestNoDifference(t *testing.T) {
 		Figure: analysis.Figure{Estimate: result.Estimate{Low: -0.01, High: 0.01, N: 10, Evidence: result.Measured}}, Unit: "blocks", Verdict: analysis.NoEffect, Reason: analysis.Reason{Kind: analysis.Shown}, Unseen: 4}
 	x := &result.Experiment{Factors: []result.Factor{{Name: "mode", Baseline: "off", Levels: []string{"off", "on"}}}}
 	for what, text := range map[string]string{"sentence": sentence(x, &e), "table": verdictWord(&e), "JSON": reasonText(&e)} {
-		if !strings.Contains(text, "no practical difference to a typical run") {
-			t.Errorf("%s: %s", what, text)
-		}
+		testkit.Has(t, text, "no practical difference to a typical run", what)
 	}
 }
 

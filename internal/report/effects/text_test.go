@@ -59,15 +59,11 @@ func TestTextGolden(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	for name, want := range map[string]analysis.Outcome{"gzip": analysis.Beyond, "null": analysis.NoneBeyond, "noisy": analysis.Open, "running": analysis.Open,
 		"power": analysis.Beyond, "splitplot": analysis.Beyond, "live": analysis.Beyond, "harmed": analysis.Open, "empty": analysis.Open, "compared": analysis.Beyond} {
-		if got := samples[name]().Outcome(); got != want {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
+		testkit.Is(t, want, samples[name]().Outcome(), name)
 	}
 	both := samples["null"]()
 	both.Reports = append(both.Reports, samples["noisy"]().Reports...)
-	if got := both.Outcome(); got != analysis.Open {
-		t.Errorf("none and open: %v", got)
-	}
+	testkit.Is(t, analysis.Open, both.Outcome(), "none and open")
 }
 
 type failing struct{}
@@ -77,9 +73,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 func TestWriteErrorsAreReturned(t *testing.T) {
 	s := samples["gzip"]()
 	for name, write := range formats() {
-		if err := write(failing{}, s); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		testkit.Fails(t, write(failing{}, s), "", name, "no error")
 	}
 }
 
@@ -102,9 +96,7 @@ func TestHTMLIsSelfContained(t *testing.T) {
 					t.Errorf("%s in the page: %s", bad, page[max(0, i-80):i+20])
 				}
 			}
-			if n := strings.Count(whole, "<script"); n != 2 {
-				t.Errorf("%d script elements", n)
-			}
+			testkit.Is(t, 2, strings.Count(whole, "<script"), "script elements")
 			if len(whole) > 450_000 {
 				t.Errorf("%d bytes", len(whole))
 			}
@@ -125,9 +117,7 @@ func TestMarkdownTables(t *testing.T) {
 			if columns == 0 {
 				columns = n
 			}
-			if n != columns {
-				t.Errorf("%s: %d columns, want %d: %s", name, n, columns, line)
-			}
+			testkit.Is(t, columns, n, name, "columns", line)
 		}
 	}
 	for line := range bytes.Lines(written(t, samples["hostile"](), effects.WriteMarkdown)) {

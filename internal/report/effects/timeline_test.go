@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 func TestTimeline(t *testing.T) {
@@ -45,9 +46,7 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("%s: %v", c.name, l.Since)
 		}
 		for i, at := range l.At {
-			if (c.runs[i].Status == result.WarmUp) != math.IsNaN(at) {
-				t.Errorf("%s: run %d at %v", c.name, i, at)
-			}
+			testkit.Is(t, math.IsNaN(at), (c.runs[i].Status == result.WarmUp), c.name, "run", i, "at", at)
 			if !math.IsNaN(at) {
 				if place++; c.name != "out of order" && at != place || at < 1 || int(at) > len(l.Since) {
 					t.Errorf("%s: run %d at %v, want %v", c.name, i, at, place)

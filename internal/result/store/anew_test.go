@@ -53,9 +53,7 @@ func TestCreateAnew(t *testing.T) {
 			testkit.OK(t, c.do(s, dir))
 			s.Close()
 			before := tree(t, dir)
-			if err := Vacant(dir); (err == nil) != c.anew {
-				t.Errorf("vacant: %v", err)
-			}
+			testkit.Is(t, c.anew, (Vacant(dir) == nil), "vacant")
 			again, err := Create(dir, sample(2), []byte("another study"))
 			if !c.anew {
 				if diff := cmp.Diff(before, tree(t, dir)); err == nil || diff != "" {

@@ -109,9 +109,7 @@ func TestDamage(t *testing.T) {
 					t.Errorf("%s: %v; want one line with %q and the directory", which, err, c.want)
 				}
 			}
-			if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-				t.Errorf("changed: %s", diff)
-			}
+			testkit.Same(t, before, tree(t, dir), "changed")
 		})
 	}
 }
@@ -123,14 +121,10 @@ func TestAppendRefuses(t *testing.T) {
 	bad := okRun(0, 1)
 	bad.Cell = 0
 	for _, r := range []result.Run{okRun(0, 0), bad} {
-		if err := s.Append(r); err == nil {
-			t.Errorf("recorded %+v", r)
-		}
+		testkit.Fails(t, s.Append(r), "", "recorded", r)
 	}
 	appendAll(t, s, okRun(0, 1))
-	if got := mustLoad(t, dir); len(got.Runs) != 2 {
-		t.Errorf("%d runs", len(got.Runs))
-	}
+	testkit.Is(t, 2, len(mustLoad(t, dir).Runs), "runs")
 }
 
 func TestWaitingAndSpent(t *testing.T) {

@@ -54,9 +54,7 @@ func TestLoadHeld(t *testing.T) {
 	} {
 		_, dir := create(t, 2)
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, runsFile), []byte(text), 0o600))
-		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		testkit.Refused(Load(dir))(t, want)
 	}
 }
 
@@ -76,9 +74,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 	run := okRun(0, 0)
 	run.Warnings = []string{hostile}
 	appendAll(t, s, run)
-	if err := errors.Join(s.Journal(Entry{Op: Original, Factor: hostile}), s.End(result.End{Reason: hostile}), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(s.Journal(Entry{Op: Original, Factor: hostile}), s.End(result.End{Reason: hostile}), s.Close()))
 	for _, name := range []string{headFile, runsFile, levelsFile, endFile} {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || bytes.ContainsAny(text, "\u009b\u202e") {
 			t.Errorf("%s: %v, %q", name, err, text)

@@ -63,18 +63,14 @@ func TestRecordOfAnotherUser(t *testing.T) {
 			}
 			testkit.OK(t, c.plant(dir, victim))
 			before, _ := os.ReadFile(victim)
-			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Open: %v", err)
-			}
+			testkit.Refused(Open(dir))(t, c.want, "Open")
 			if _, err := LoadToRun(dir); name != "hard-linked runs" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("LoadToRun: %v", err)
 			}
 			if _, err := Load(dir); (err == nil) != c.reads {
 				t.Errorf("Load: %v", err)
 			}
-			if b, err := os.ReadFile(victim); err != nil || string(b) != string(before) {
-				t.Errorf("the victim holds %q, %v", b, err)
-			}
+			testkit.Is(t, string(before), string(testkit.Must(os.ReadFile(victim))(t)), "the victim holds")
 		})
 	}
 }
@@ -83,19 +79,11 @@ func TestRecordOfAnotherUser(t *testing.T) {
 func TestCreateInAnotherUsersDirectory(t *testing.T) {
 	testkit.Root(t)
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
-	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, LockFile))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
-		t.Errorf("%v", err)
-	}
-	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
-		t.Errorf("the victim holds %q, %v", b, err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, LockFile))))
+	testkit.Refused(Create(dir, sample(1), nil))(t, "is a symbolic link")
+	testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(victim))(t)), "the victim holds")
 	testkit.OK(t, errors.Join(os.Remove(filepath.Join(dir, LockFile)), os.Chown(dir, stranger, stranger)))
-	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "belongs to uid 12345") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(Create(dir, sample(1), nil))(t, "belongs to uid 12345")
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
@@ -117,9 +105,7 @@ func TestRecordBehindAnotherUsersLink(t *testing.T) {
 	_, loaded := LoadToRun(link)
 	_, created := Create(empty, sample(1), nil)
 	for _, err := range []error{opened, loaded, created} {
-		if err == nil || !strings.Contains(err.Error(), "is a symbolic link that belongs to uid 12345") {
-			t.Error(err)
-		}
+		testkit.Fails(t, err, "is a symbolic link that belongs to uid 12345")
 	}
 	if _, err := Create(filepath.Join(theirs, "new"), sample(1), nil); err == nil || err.Error() != theirs+" belongs to uid 12345" {
 		t.Error(err)

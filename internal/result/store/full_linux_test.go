@@ -51,16 +51,10 @@ func fillDisk(t *testing.T, dir string) {
 	limit(t, unix.RLIM_INFINITY)
 	appendAll(t, s, okRun(1, 0)) // there is room again
 	limit(t, 10)
-	if err := s.End(result.End{Reason: "looks"}); err == nil || !strings.Contains(err.Error(), "make room") {
-		t.Errorf("ending on a full disk: %v", err)
-	}
+	testkit.Fails(t, s.End(result.End{Reason: "looks"}), "make room", "ending on a full disk")
 	s.Close()
-	if _, err := Create(dir+"2", sample(1), []byte("a study of more than ten bytes")); err == nil || !strings.Contains(err.Error(), "make room") {
-		t.Errorf("beginning on a full disk: %v", err)
-	}
-	if _, err := os.Stat(dir + "2"); err == nil {
-		t.Error("a record that could not be begun was left behind")
-	}
+	testkit.Refused(Create(dir+"2", sample(1), []byte("a study of more than ten bytes")))(t, "make room", "beginning on a full disk")
+	testkit.Refused(os.Stat(dir+"2"))(t, "", "a record that could not be begun was left behind")
 	limit(t, unix.RLIM_INFINITY)
 	if got := mustLoad(t, dir); len(got.Runs) != 3 || got.End != nil {
 		t.Errorf("%d runs, end %v", len(got.Runs), got.End)

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
@@ -74,9 +72,7 @@ func TestRoundTrip(t *testing.T) {
 	testkit.OK(t, s.End(end))
 	want := &Record{Dir: dir, Experiment: sample(2), Study: []byte("study\n"), Runs: runs, End: &end, Journal: []Entry{entry}}
 	for _, got := range []*Record{s.Record(), mustLoad(t, dir)} {
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Same(t, want, got)
 	}
 	if changed := mustLoad(t, dir).Changed(); len(changed) != 1 || changed[0].Factor != "f" {
 		t.Errorf("changed: %v", changed)
@@ -90,9 +86,7 @@ func mustLoad(t *testing.T, dir string) *Record {
 
 func TestCreateRefuses(t *testing.T) {
 	s, dir := create(t, 1)
-	if _, err := Create(dir, sample(2), nil); err == nil || !strings.Contains(err.Error(), "is running in") {
-		t.Errorf("over a record that is open: %v", err)
-	}
+	testkit.Refused(Create(dir, sample(2), nil))(t, "is running in", "over a record that is open")
 	appendAll(t, s, okRun(0, 0))
 	before := tree(t, dir)
 	if _, err := Create(dir, sample(2), nil); !errors.Is(err, ErrExists) {
@@ -102,22 +96,14 @@ func TestCreateRefuses(t *testing.T) {
 	if _, err := Create(dir, sample(2), nil); !errors.Is(err, ErrExists) {
 		t.Errorf("over a record: %v", err)
 	}
-	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-		t.Errorf("a refused Create changed the record: %s", diff)
-	}
+	testkit.Same(t, before, tree(t, dir), "a refused Create changed the record")
 
 	other := t.TempDir()
 	testkit.OK(t, os.WriteFile(filepath.Join(other, "thesis.tex"), nil, 0o600))
-	if _, err := Create(other, sample(1), nil); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
-		t.Errorf("in a directory of others' files: %v", err)
-	}
-	if got := tree(t, other); len(got) != 1 {
-		t.Errorf("left behind: %v", got)
-	}
+	testkit.Refused(Create(other, sample(1), nil))(t, "thesis.tex", "in a directory of others' files")
+	testkit.Is(t, 1, len(tree(t, other)), "left behind")
 	file := filepath.Join(other, "thesis.tex")
-	if _, err := Create(file, sample(1), nil); err == nil {
-		t.Error("made a record of a file")
-	}
+	testkit.Refused(Create(file, sample(1), nil))(t, "", "made a record of a file")
 
 	// What a Create that was killed leaves is no record, and in nobody's way.
 	torn := t.TempDir()
@@ -209,9 +195,7 @@ func TestOneOwner(t *testing.T) {
 				if err != nil {
 					continue // another has it, or is just leaving
 				}
-				if n := owners.Add(1); n != 1 {
-					t.Errorf("%d owners", n)
-				}
+				testkit.Is(t, 1, owners.Add(1), "owners")
 				err = s.Append(okRun(0, 0))
 				owners.Add(-1)
 				if err := errors.Join(err, s.Discard()); err != nil {

@@ -38,9 +38,7 @@ func TestJobsAreListed(t *testing.T) {
 		}
 		of := reflect.TypeOf(each.workload)
 		has := slices.ContainsFunc(sources(t, of, "/*.go"), func(text string) bool { return strings.Contains(text, "\nfunc Jobs() ") })
-		if has != listed[of.PkgPath()] {
-			t.Errorf("%s has Jobs: %v; list has them: %v", of.PkgPath(), has, !has)
-		}
+		testkit.Is(t, listed[of.PkgPath()], has, of.PkgPath(), "has Jobs", "list has them", !has)
 	}
 }
 

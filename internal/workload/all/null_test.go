@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
@@ -45,17 +42,13 @@ func TestScript(t *testing.T) {
 		}
 	}
 	want := []string{"3", "missing", "failed", "-4", "0", "3", "missing"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got)
 }
 
 func TestScriptIsChecked(t *testing.T) {
 	for _, word := range []string{"quick", "NaN", "inf", ""} {
 		v := testkit.Must(workload.Check(Null{}.Describe(), map[string]any{"script": []string{"1", word}}))(t)
-		if _, err := (Null{}).Open(context.Background(), workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "entry 2") {
-			t.Errorf("%q gave %v", word, err)
-		}
+		testkit.Refused((Null{}).Open(context.Background(), workload.Config{Params: v}))(t, "entry 2", word)
 	}
 }
 

@@ -133,15 +133,11 @@ func TestWorkIsTheApplications(t *testing.T) {
 func TestVerify(t *testing.T) {
 	for name, spoil := range map[string]string{"gone": "DELETE FROM zclient01 WHERE mandt = '200' AND docno = '0000000001'", "source": "UPDATE zclient02 SET waers = 'XXX' WHERE mandt = '100'"} {
 		s := begin(t, Copy{}, map[string]any{"engine": embedded})
-		if _, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded}), Seed: 3}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded}), Seed: 3}))(t)
 		e := s.engine.(*sqliteEngine)
 		testkit.OK(t, e.execAll(t.Context(), spoil))
 		l := e.made
-		if err := s.verify(t.Context(), l, 300); err == nil || !strings.Contains(err.Error(), "the job is broken") {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Fails(t, s.verify(t.Context(), l, 300), "the job is broken", name)
 	}
 }
 

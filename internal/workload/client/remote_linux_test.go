@@ -113,9 +113,7 @@ func TestRemote(t *testing.T) {
 					if err := s.Close(); err != nil {
 						t.Error(err)
 					}
-					if diff := cmp.Diff(before, r.schemas()); diff != "" {
-						t.Errorf("schema %q: left behind (-before +after):\n%s", name, diff)
-					}
+					testkit.Is(t, "", cmp.Diff(before, r.schemas()), "schema", name, "left behind (-before +after)")
 				}
 			}
 			_, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "foreign_data"}), Work: t.TempDir()})
@@ -129,9 +127,7 @@ func TestRemote(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.exec("CREATE TABLE hostlab_shared.theirs (n integer)")
-			if err := s.Close(); err == nil || !strings.Contains(err.Error(), "theirs") {
-				t.Errorf("a table of others: %v", err)
-			}
+			testkit.Fails(t, s.Close(), "theirs", "a table of others")
 			if got := strings.Join(r.schemas(), " "); !strings.Contains(got, "hostlab_shared.theirs") || strings.Contains(got, "zclient") {
 				t.Error(got)
 			}
@@ -176,9 +172,7 @@ func TestOutside(t *testing.T) {
 	if got := (Copy{}).Outside(values(t, Copy{}, given)); !strings.Contains(got, "db.example") || strings.Contains(got, "s3cr3t") {
 		t.Error(got)
 	}
-	if got := (Copy{}).Outside(values(t, Copy{}, nil)); got != "" {
-		t.Error(got)
-	}
+	testkit.Is(t, "", (Copy{}).Outside(values(t, Copy{}, nil)))
 }
 
 // Whether a session's number is one of this host's is a matter of the connection and of
@@ -187,9 +181,7 @@ func TestAccount(t *testing.T) {
 	for text, want := range map[string]bool{"postgres://u@127.0.0.1:5432/d": true, "postgres://u@[::1]:5432/d": true, "postgres://u@192.0.2.7:5432/d": false, "host=/run user=u": true,
 		"mariadb://u@127.0.0.1/d": true, "u@tcp(192.0.2.7:3306)/d": false, "u@unix(/run/m.sock)/d": true, "mariadb://u@h/d?socket=/run/m.sock": true} {
 		d := testkit.Must(connect.ParseOwn(text))(t)
-		if d.Local() != want {
-			t.Errorf("%s: %v", text, !want)
-		}
+		testkit.Is(t, want, d.Local(), text, !want)
 	}
 	own := testkit.Must(os.ReadFile("/proc/self/comm"))(t)
 	name := strings.TrimSpace(string(own))

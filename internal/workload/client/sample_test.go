@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // The bound takes in what statements waited for the log outside of commits, is never
@@ -120,9 +119,7 @@ func TestWaits(t *testing.T) {
 		l.add(s, 0.5)
 	}
 	want := &result.Waits{Looks: 6, Events: []result.Wait{{Name: "Client:ClientRead", Part: "application", Seconds: 1.5}, {Name: "IO:WALSync", Part: "log", Seconds: 1}, {Name: "on CPU", Part: "cpu", Seconds: 0.5}}}
-	if diff := cmp.Diff(want, l.waits()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, l.waits())
 	l.why = "gone"
 	if got := l.waits(); got != nil {
 		t.Errorf("broken: %+v", got)

@@ -85,10 +85,7 @@ func TestUnloadVerify(t *testing.T) {
 func TestUnloadDiskFull(t *testing.T) {
 	u := testkit.Must(newUnload(t.TempDir()))(t)
 	defer u.close() //nolint:errcheck // a test's file
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := testkit.Must(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
 	u.out.Reset(full)
 	var p pkg

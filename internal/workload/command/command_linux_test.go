@@ -119,9 +119,7 @@ func TestTemplates(t *testing.T) {
 	c.given["stdin"] = "in.{level}"
 	c.picks = []workload.Pick{{Name: "ok", From: `regex:args=-b {b} 9 0s a}b env=bb stdin=from stdin dir=true out=true (1)`}}
 	got := testkit.Must(c.run(t, t.Context()))(t)
-	if got.Values["ok"] != 1 {
-		t.Errorf("filled in: %v", got.Missing)
-	}
+	testkit.Is(t, 1, got.Values["ok"], "filled in", got.Missing)
 }
 
 // A ramp runs the program again and again, is no part of the responses, and
@@ -168,9 +166,7 @@ func TestNothingLeft(t *testing.T) {
 	for range 20 {
 		testkit.Must((trial{given: map[string]any{"run": []string{"true"}}}).run(t, t.Context()))(t)
 	}
-	if calls != 0 {
-		t.Errorf("processes listed %d times in 20 runs of true(1)", calls)
-	}
+	testkit.Is(t, 0, calls, "processes listed", "times in 20 runs of true(1)")
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	testkit.Must((trial{given: self(t, "leaves", pidFile)}).run(t, t.Context()))(t)
 	if calls == 0 {
@@ -299,12 +295,9 @@ func TestEndsItsDaemon(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
-	got, err := trial{given: self(t, "flood", strconv.Itoa(1<<30)), picks: []workload.Pick{
+	got := testkit.Must(trial{given: self(t, "flood", strconv.Itoa(1<<30)), picks: []workload.Pick{
 		{Name: "last", From: `regex:end=(\d+)`}, {Name: "json", From: "json:$"}, {Name: "first", From: `regex:begin=(\d+)`}, {Name: "both", From: `regex:=(\d+)`},
-	}}.run(t, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.run(t, t.Context()))(t)
 	if got.Values["last"] != 2 || got.Values["first"] != 1 || len(got.Warnings) != 2 {
 		t.Errorf("values %v, warnings %v", got.Values, got.Warnings)
 	}
@@ -330,9 +323,7 @@ func TestValidate(t *testing.T) {
 		}
 		got = append(got, p.Name)
 	}
-	if diff := cmp.Diff([]string{"run", "p"}, got); diff != "" {
-		t.Error(diff, err)
-	}
+	testkit.Is(t, "", cmp.Diff([]string{"run", "p"}, got), err)
 	cfg.Factors, cfg.Picks = nil, nil
 	if err := w.Validate(cfg); err != nil {
 		t.Errorf("where factors are not known: %v", err)

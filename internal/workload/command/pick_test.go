@@ -105,9 +105,7 @@ func TestPartsOfNumbers(t *testing.T) {
 		"1 234 567 8": {`^\d+\s+\d+\s+(\d+)`, 567}, "5 234 ms": {`\d (\d+) ms`, 234}, "7 123": {`(\d+) \d`, 7},
 	} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit}))(t)
-		if v, err := p.one([]byte(text)); err != nil || v != c.want {
-			t.Errorf("%s of %q: %v, %v, want %g", c.expr, text, v, err, c.want)
-		}
+		testkit.Is(t, c.want, testkit.Must(p.one([]byte(text)))(t), c.expr, text)
 	}
 }
 
@@ -196,9 +194,7 @@ func TestZeroIsExplained(t *testing.T) {
 	}
 	got := s.sample(ended{}).Zero
 	for name, want := range map[string]bool{"user": true, "system": true, "mine": true, "cpu": false, "all": false, "wall": false} {
-		if strings.Contains(got[name], "take cpu") != want {
-			t.Errorf("%s: %q", name, got[name])
-		}
+		testkit.Is(t, want, strings.Contains(got[name], "take cpu"), name, got[name])
 	}
 }
 

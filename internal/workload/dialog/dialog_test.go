@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/cpus"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
@@ -43,10 +44,7 @@ func TestContract(t *testing.T) {
 
 func values(t *testing.T, given map[string]any) workload.Params {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
 	return v
 }
 
@@ -112,21 +110,12 @@ func patiently(t *testing.T, first time.Duration, try func(duration time.Duratio
 func TestRecord(t *testing.T) {
 	dir := t.TempDir()
 	v := values(t, map[string]any{"slice": "5ms", "think": "15ms", "record": "run.bursts", "cpus": first(t)})
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: dir}))(t)
 	defer s.Close()
 	again := false
 	run := func() (workload.Sample, *burstlog.Record) {
-		got, err := s.Run(t.Context(), workload.Request{Params: v, Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(filepath.Join(dir, "run.bursts"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: v, Seed: 3}))(t)
+		f := testkit.Must(os.Open(filepath.Join(dir, "run.bursts")))(t)
 		defer f.Close()
 		r, err := burstlog.Read(f)
 		if err != nil || len(r.Warnings) > 0 {
@@ -156,22 +145,15 @@ func TestRecord(t *testing.T) {
 		t.Errorf("from an emulated clock: %q, %s", got.Warnings, r.Source)
 	}
 	other := filepath.Join(dir, "precious.txt")
-	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(other, []byte("precious"), 0o600))
 	v.(*Params).Record = "precious.txt"
-	if _, err := s.Run(t.Context(), workload.Request{Params: v}); err == nil || !strings.Contains(err.Error(), "is there and is no record of bursts") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(s.Run(t.Context(), workload.Request{Params: v}))(t, "is there and is no record of bursts")
 }
 
 // first is a CPU that can be used, as text.
 func first(t *testing.T) string {
 	t.Helper()
-	list, err := chosen(cpus.All)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(chosen(cpus.All))(t)
 	return strconv.Itoa(list[0])
 }
 
@@ -183,15 +165,9 @@ func TestEmulates(t *testing.T) {
 		t.Helper()
 		v := values(t, map[string]any{"slice": "10ms", "think": "5ms", "policy": policy, "cpus": cpu})
 		v.(*Params).Duration = workload.Span{Duration: duration}
-		s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Evidence: evidence})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v, Evidence: evidence}))(t)
 		defer s.Close()
-		got, err := s.Run(t.Context(), workload.Request{Params: v})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: v}))(t)
 		return got
 	}
 	patiently(t, 200*time.Millisecond, func(duration time.Duration) error {

@@ -108,9 +108,7 @@ func TestDatabaseRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	h := databases{work: work}
-	if _, err := h.source(ctx, database.SQLite, 5, 5); err == nil {
-		t.Error("filled though it was cancelled")
-	}
+	testkit.Refused(h.source(ctx, database.SQLite, 5, 5))(t, "", "filled though it was cancelled")
 	if err := h.close(); err != nil {
 		t.Error(err)
 	}

@@ -102,9 +102,7 @@ func TestSignals(t *testing.T) {
 	cfg := small(dir, Allocated)
 	cfg.named = true
 	l := open(t, cfg)
-	if n := len(names(t, dir)); n != 2 {
-		t.Errorf("%d log files, want the live run's and the new one: %v", n, names(t, dir))
-	}
+	testkit.Is(t, 2, len(names(t, dir)), "log files, want the live run's and the new one", names(t, dir))
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}

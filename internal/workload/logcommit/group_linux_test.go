@@ -45,9 +45,7 @@ func TestWritersCommitTogether(t *testing.T) {
 				t.Fatalf("%s: block %d is torn", sync, i/block)
 			}
 		}
-		if len(seen) != writers*each {
-			t.Errorf("%s: %d different blocks in the file, want %d", sync, len(seen), writers*each)
-		}
+		testkit.Is(t, writers*each, len(seen), sync, "different blocks in the file")
 	}
 }
 
@@ -99,9 +97,7 @@ func TestGroupSharesTheNextWrite(t *testing.T) {
 		if err := g.commit(); err != nil {
 			t.Error(err)
 		}
-		if g.writes != want {
-			t.Errorf("together %v: %d writes, want %d", together, g.writes, want)
-		}
+		testkit.Is(t, want, g.writes, "together", together, "writes")
 	}
 }
 
@@ -129,9 +125,7 @@ func TestClockStops(t *testing.T) {
 	c.stop()
 	a := c.now()
 	time.Sleep(5 * time.Millisecond)
-	if b := c.now(); b != a {
-		t.Errorf("stopped at %v, now %v", a, b)
-	}
+	testkit.Is(t, a, c.now(), "stopped at", "now")
 	c.start()
 	if c.aside < 5*time.Millisecond {
 		t.Errorf("%v set aside", c.aside)
@@ -205,8 +199,6 @@ func TestValidate(t *testing.T) {
 	} {
 		r := request(t, c.given)
 		err := Workload{}.Validate(workload.Config{Params: r.Params})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v gave %v, want %q in it", c.given, err, c.want)
-		}
+		testkit.Fails(t, err, c.want, c.given, "gave", "in it")
 	}
 }

@@ -41,9 +41,7 @@ func TestLayouts(t *testing.T) {
 			}
 			size := func() int64 {
 				info := testkit.Must(l.f.Stat())(t)
-				if info.Mode() != 0o600 {
-					t.Errorf("mode %v", info.Mode())
-				}
+				testkit.Is(t, 0o600, info.Mode(), "mode")
 				return info.Size()
 			}
 			if got, want := size(), map[Layout]int64{Allocated: l.cfg.Bytes, Extending: 0, Overwritten: l.cfg.Bytes}[layout]; got != want {
@@ -94,9 +92,7 @@ func TestContent(t *testing.T) {
 		return b[:2*CommitBytes]
 	}
 	a, b, c := read(1), read(1), read(2)
-	if string(a) != string(b) {
-		t.Error("the same seed wrote something else")
-	}
+	testkit.Is(t, string(b), string(a), "the same seed wrote something else")
 	if string(a) == string(c) {
 		t.Error("another seed wrote the same")
 	}

@@ -93,9 +93,7 @@ func TestPreflight(t *testing.T) {
 				if w == "--log-dir" && strings.Contains(de.Remedy, "not a file") {
 					continue
 				}
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%q does not say %q", err, w)
-				}
+				testkit.Has(t, err.Error(), w)
 			}
 			if c.cause != nil && !errors.Is(err, c.cause) {
 				t.Errorf("%q hides its cause %v", err, c.cause)
@@ -123,9 +121,7 @@ func TestPreflightOfThisSystem(t *testing.T) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
-	if err := Preflight(host.Storage{}, dir, 1<<60); err == nil || !strings.Contains(err.Error(), "needed") {
-		t.Errorf("an exbibyte: %v", err)
-	}
+	testkit.Fails(t, Preflight(host.Storage{}, dir, 1<<60), "needed", "an exbibyte")
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("Preflight left something: %v, %v", entries, err)

@@ -61,9 +61,7 @@ func watchFake(t *testing.T, f *fake, look func(workload.Bin) error) (workload.S
 	if (err != nil) != (s.on == nil) || f.closed != (err != nil) || err != nil && strings.Contains(err.Error(), "\n") {
 		t.Errorf("after %v the connection is kept: %v", err, s.on != nil)
 	}
-	if f.began != 1 {
-		t.Errorf("the source began %d recordings", f.began)
-	}
+	testkit.Is(t, 1, f.began, "the source began", "recordings")
 	return out, err
 }
 
@@ -127,9 +125,7 @@ func TestBackwards(t *testing.T) {
 				}
 				return nil
 			}}, nil)
-			if err == nil || !strings.Contains(err.Error(), "the counters of fake started again after ") {
-				t.Error(err)
-			}
+			testkit.Fails(t, err, "the counters of fake started again after ")
 		})
 	}
 }
@@ -196,9 +192,7 @@ func TestShort(t *testing.T) {
 		if c.study {
 			s.cfg.Evidence = "measured"
 		}
-		if got := s.period(workload.Request{Params: v, Block: c.block}); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		testkit.Is(t, c.want, s.period(workload.Request{Params: v, Block: c.block}), c)
 	}
 }
 

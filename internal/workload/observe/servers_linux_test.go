@@ -80,16 +80,12 @@ func TestPostgres(t *testing.T) {
 	defer c.Close(context.Background())
 	working := func(text string, sessions int) {
 		for n := 0; n < sessions; time.Sleep(50 * time.Millisecond) {
-			if err := c.QueryRow(t.Context(), "select count(*) from pg_stat_activity where application_name = 'pgbench' and query like $1", text).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, c.QueryRow(t.Context(), "select count(*) from pg_stat_activity where application_name = 'pgbench' and query like $1", text).Scan(&n))
 		}
 	}
 	working("%series%", 4)
 	transactions := func() (n float64) {
-		if err := c.QueryRow(t.Context(), "select xact_commit + xact_rollback from pg_stat_database where datname = 'postgres'").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.QueryRow(t.Context(), "select xact_commit + xact_rollback from pg_stat_database where datname = 'postgres'").Scan(&n))
 		return n
 	}
 	var bins []workload.Bin
@@ -127,9 +123,7 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("%d looks: %+v", len(bins), bins)
 		}
 		var pid string
-		if err := c.QueryRow(t.Context(), "select string_agg(pid::text, ' ') from pg_stat_activity where application_name = 'hostlab' and pid <> pg_backend_pid()").Scan(&pid); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.QueryRow(t.Context(), "select string_agg(pid::text, ' ') from pg_stat_activity where application_name = 'hostlab' and pid <> pg_backend_pid()").Scan(&pid))
 		if backend != "" && pid != backend {
 			t.Errorf("the connection %s is another than before, %s", pid, backend)
 		}
@@ -145,9 +139,7 @@ func TestPostgres(t *testing.T) {
 	}
 	execute(t, s, "select pg_sleep(1)")
 	time.AfterFunc(time.Second, func() { execute(t, s, "select pg_stat_reset()") })
-	if _, err := run.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the counters of PostgreSQL started again after ") {
-		t.Errorf("its counters were reset: %v", err)
-	}
+	testkit.Refused(run.Run(t.Context(), r))(t, "the counters of PostgreSQL started again after ", "its counters were reset")
 }
 
 // TestPostgresKilled is a server that ends in the midst of a run, and one that is not there.

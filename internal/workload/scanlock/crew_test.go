@@ -59,17 +59,12 @@ func twoCPUs(t *testing.T) [2]int {
 // runCrew lets a cell's threads run until ok says so, and returns their last counts.
 func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) Snapshot {
 	t.Helper()
-	c, err := c.checked()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = testkit.Must(c.checked())(t)
 	w := muster(c)
 	defer w.end()
 	deadline := testkit.End(t)
 	for {
-		if f := w.failure(); f != nil {
-			t.Fatal(f)
-		}
+		testkit.OK(t, w.failure())
 		if _, some := w.missing(); !some {
 			break
 		}
@@ -81,10 +76,7 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) Snapshot {
 	w.run()
 	last := Snapshot{Counts: make([]Count, len(c.Threads))}
 	for {
-		s, f := w.snapshot()
-		if f != nil {
-			t.Fatal(f)
-		}
+		s := testkit.Must(w.snapshot())(t)
 		for i, n := range s.Counts {
 			if was := last.Counts[i]; n.Acquisitions < was.Acquisitions || n.Spins < was.Spins || n.Rounds < was.Rounds ||
 				n.CPUTime < was.CPUTime {
@@ -135,9 +127,7 @@ func TestChecked(t *testing.T) {
 		"CPU 3":        {Threads: []Thread{{3, ""}}},
 		"64 bytes":     {Threads: one, ScanSize: 64},
 	} {
-		if _, err := c.checked(); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("want an error with %q: %v", text, err)
-		}
+		testkit.Refused(c.checked())(t, text, "want an error with")
 	}
 	if c, err := (Cell{Threads: one}).checked(); err != nil || c.ScanSize != 1<<20 {
 		t.Errorf("%+v, %v", c, err)

@@ -3,11 +3,8 @@ package scanlock
 import (
 	"bytes"
 	"math"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/document"
 	"hostlab/internal/testkit"
@@ -22,9 +19,7 @@ func TestLinesOf2005(t *testing.T) {
 		"Thread Id = 1\t, Thread Affinity = 00000001\t, Locked = 9290331\t, Spin = 10373717\t\n" +
 		"Thread Id = 2\t, Thread Affinity = 00000002\t, Locked = 676397\t, Spin = 40879794\t\n" +
 		"Thread Id = 3\t, Thread Affinity = 00000004\t, Locked = 10274030\t, Spin = 42433521\t\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Same(t, want, b.String())
 }
 
 func TestTable(t *testing.T) {
@@ -55,21 +50,15 @@ PLAN
 THREADS
   id  role  CPU  place                  rate      spins/lock  of fair  waited
 `
-	if diff := cmp.Diff(want, b.String()[:min(len(want), b.Len())]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Same(t, want, b.String()[:min(len(want), b.Len())])
 	for _, want := range []string{"1   lock  0 ", "10 %", "60.4"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in:\n%s", want, b.String())
-		}
+		testkit.Has(t, b.String(), want)
 	}
 }
 
 func TestNumber(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 0.001: "<0.01", 1.234: "1.23", 60.44: "60.4", 123456: "123456",
 		math.Inf(1): "infinite"} {
-		if got := number(x); got != want {
-			t.Errorf("%g: %s, want %s", x, got, want)
-		}
+		testkit.Is(t, want, number(x), x)
 	}
 }

@@ -41,9 +41,7 @@ func TestBetween(t *testing.T) {
 	want := Row{ID: 2, CPU: 1, Role: Lock, Affinity: "00000002", Near: cpus.Sibling, Acquisitions: 338199,
 		Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
 		SpinsPer: 60.44, OfFair: 0.1003, OnCPU: nan, Waited: nan}
-	if diff := cmp.Diff(want, got.Rows[2], near); diff != "" {
-		t.Errorf("the starved thread (-want +got):\n%s", diff)
-	}
+	testkit.Is(t, "", cmp.Diff(want, got.Rows[2], near), "the starved thread (-want +got)")
 	if r := got.Rows[0]; r.ScansPerSecond != 903.6 || r.PerSecond != 0 || !math.IsNaN(r.OfFair) ||
 		!math.IsNaN(r.SpinsPer) {
 		t.Errorf("the scanner: %+v", r)

@@ -24,20 +24,12 @@ func TestSchema(t *testing.T) {
 		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {Lock, Scan}, reflect.TypeFor[result.Evidence](): {result.Measured},
 			reflect.TypeFor[cpus.Place](): {cpus.Sibling, cpus.Core, cpus.LLC, cpus.Socket, cpus.Unknown}},
 	}.Equal(t, "scanlock.schema.json")
-	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/scanlock.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/scanlock.schema.json"))(t)
 	valid := func(d Data) error {
 		d.Tool, d.Host, d.Started = "hostlab", "made", time.Unix(0, 0).UTC()
 		var b bytes.Buffer
-		if err := document.WriteJSON(&b, d); err != nil {
-			t.Fatal(err)
-		}
-		v, err := jsonschema.UnmarshalJSON(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteJSON(&b, d))
+		v := testkit.Must(jsonschema.UnmarshalJSON(&b))(t)
 		return schema.Validate(v)
 	}
 	published := NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, publishedRun())})

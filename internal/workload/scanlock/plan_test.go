@@ -73,9 +73,7 @@ func TestMake(t *testing.T) {
 			}
 			got = append(got, text)
 		}
-		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
-			t.Errorf("-s %q -l %q (-want +got):\n%s", c.scan, c.lock, diff)
-		}
+		testkit.Is(t, "", cmp.Diff(c.want, strings.Join(got, " ")), "-s", c.scan, "-l", c.lock, "-want +got)")
 	}
 }
 
@@ -134,10 +132,7 @@ func TestWarnings(t *testing.T) {
 		{quota, "1", "2", []string{"gives 1.5 CPUs to 2 threads"}},
 		{dark, "1", "2", []string{"what CPU 1 shares with a scanner is not known"}},
 	} {
-		p, err := Make(asked(c.scan, c.lock), c.m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Make(asked(c.scan, c.lock), c.m))(t)
 		ok := len(p.Warnings) == len(c.want)
 		for i := range min(len(p.Warnings), len(c.want)) {
 			ok = ok && strings.Contains(p.Warnings[i], c.want[i])
@@ -166,22 +161,15 @@ func TestProcessorGroups(t *testing.T) {
 	for _, th := range p.Cell.Threads {
 		s.Counts = append(s.Counts, Count{Thread: th})
 	}
-	if err := Between(p, Snapshot{}, s).Write2005(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Between(p, Snapshot{}, s).Write2005(&b))
 	for _, want := range []string{"Affinity = 1:00000002\t", "Affinity = 00000008\t", "Affinity = 1:00000004\t"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in:\n%s", want, b.String())
-		}
+		testkit.Has(t, b.String(), want)
 	}
 	if p.Near[1] != cpus.Socket || p.Near[5] != cpus.Sibling {
 		t.Errorf("distances %v", p.Near)
 	}
 	_, err = Make(asked("1:0x10", "1"), f)
-	if err == nil || !strings.Contains(err.Error(),
-		"-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
-		t.Error(err)
-	}
+	testkit.Fails(t, err, "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67")
 }
 
 // fast is how long the plan of 512 threads may take.
@@ -190,9 +178,7 @@ const fast = 0.05 // s of CPU time
 func made512(t testing.TB) *host.Facts {
 	t.Helper()
 	dir := t.TempDir()
-	if err := testkit.Made512(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.Made512(dir))
 	f := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})
 	f.Limits.Affinity, f.Limits.CPUSet = f.Topology.Online, host.Fact[[]int]{}
 	return f
@@ -223,19 +209,15 @@ func Test512(t *testing.T) {
 		t.Errorf("distances (-want +got):\n%s", diff)
 	}
 	var b bytes.Buffer
-	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{p.Section()}},
-		document.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, document.WriteText(&b, &document.Document{Sections: []document.Section{p.Section()}},
+		document.TextOptions{}))
 	checkScreen(t, b.String(), 20)
 }
 
 func BenchmarkPlan512(b *testing.B) {
 	m := made512(b)
 	for b.Loop() {
-		if _, err := Make(asked("", ""), m); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(Make(asked("", ""), m))(b)
 	}
 }
 

@@ -55,9 +55,7 @@ func TestSession(t *testing.T) {
 		}
 	}
 	gone(t, s.worker.PID())
-	if _, err := s.Snapshot(); err == nil {
-		t.Error("a closed session gives a snapshot")
-	}
+	testkit.Refused(s.Snapshot())(t, "", "a closed session gives a snapshot")
 }
 
 // The death of the worker is told in a line.

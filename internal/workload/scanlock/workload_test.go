@@ -115,9 +115,7 @@ func TestPublishedShare(t *testing.T) {
 			t.Errorf("%s = %g, want %g", name, got.Values[name], want)
 		}
 	}
-	if got.Doubt != "" {
-		t.Errorf("doubt %q", got.Doubt)
-	}
+	testkit.Is(t, "", got.Doubt, "doubt")
 }
 
 func TestDoubt(t *testing.T) {
@@ -194,9 +192,7 @@ func TestStarved(t *testing.T) {
 		c.change(&m.stretches[0].counts[0])
 		got, err := m.sample()
 		if c.fails != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("%s: %v", name, err)
-			}
+			testkit.Fails(t, err, c.fails, name)
 			continue
 		}
 		want := map[string]float64{"lock_rate": 0.5, "spins_per_lock": 20, "total_rate": 999}
@@ -252,9 +248,7 @@ func TestRotation(t *testing.T) {
 		cells, err := on4(c.allowed...).cells(params(t, map[string]any{"scanner": "rotation", "cpus": c.cpus,
 			"scan_size": "1MiB"}).(*Params))
 		if c.fails != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("%s: %v, want %q", c.cpus, err, c.fails)
-			}
+			testkit.Fails(t, err, c.fails, c.cpus)
 			continue
 		}
 		var scanners []int
@@ -273,11 +267,8 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: scanners %v, want %v, %v", c.cpus, scanners, c.want, err)
 		}
 	}
-	if err := (Workload{}).Validate(workload.Config{Params: params(t,
-		map[string]any{"cpus": "one-per-cor"})}); err == nil ||
-		!strings.Contains(err.Error(), "did you mean one-per-core?") {
-		t.Errorf("%v", err)
-	}
+	testkit.Fails(t, (Workload{}).Validate(workload.Config{Params: params(t,
+		map[string]any{"cpus": "one-per-cor"})}), "did you mean one-per-core?")
 }
 
 func TestOffers(t *testing.T) {
@@ -285,21 +276,15 @@ func TestOffers(t *testing.T) {
 	levels := []string{"none", "sibling", "core", "same", "rotation"}
 	cfg := workload.Config{Params: params(t, nil), Machine: m}
 	want := map[string]string{"core": "no other core shares the last-level cache of CPU 0"}
-	if diff := cmp.Diff(want, Workload{}.Offers(cfg, "scanner", levels, m)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Same(t, want, Workload{}.Offers(cfg, "scanner", levels, m))
 	known := result.Machine{CPUs: 4, Cores: 2, Victim: new(0), Scan: 1 << 20,
 		Scanner: map[string]int{"sibling": 2, "same": 0}}
-	if diff := cmp.Diff(known, Workload{}.Machine(cfg, m)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Same(t, known, Workload{}.Machine(cfg, m))
 	m.Allowed = []int{1}
 	got := Workload{}.Offers(cfg, "scanner", []string{"none", "sibling", "rotation"}, m)
 	want = map[string]string{"sibling": "none of the CPUs that may be used shares a core with CPU 1",
 		"rotation": "one CPU may be used, and it takes two"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Same(t, want, got)
 	if got := (Workload{}).Offers(cfg, "victim", []string{"-1", "1", "3"}, m); len(got) != 1 || got["3"] == "" {
 		t.Errorf("victims: %v", got)
 	}
@@ -348,9 +333,7 @@ func TestWatched(t *testing.T) {
 		if _, b := c.s.ends(c.cell); b != c.b {
 			t.Errorf("%v: watched with CPU %d, want %d", c.cell.Threads, b, c.b)
 		}
-		if diff := cmp.Diff(c.idle, c.s.idleSiblings(c.cell)); diff != "" {
-			t.Errorf("%v: idle (-want +got):\n%s", c.cell.Threads, diff)
-		}
+		testkit.Same(t, c.idle, c.s.idleSiblings(c.cell), c.cell.Threads, ": idle")
 	}
 }
 
@@ -359,22 +342,13 @@ func TestWatched(t *testing.T) {
 func TestCPUsThatGo(t *testing.T) {
 	p := params(t, map[string]any{"scanner": "sibling"})
 	s := session{m: cpus.New(smt4(), nil, nil), victim: -1}
-	if here := s.site(p.(*Params)); here.victim != 0 {
-		t.Errorf("victim %d", here.victim)
-	}
+	testkit.Is(t, 0, s.site(p.(*Params)).victim, "victim")
 	s.m = cpus.New(smt4(), []int{0, 1, 3}, nil) // which has a pair, without CPU 0
 	here := s.site(p.(*Params))
-	if here.victim != 0 {
-		t.Errorf("victim %d", here.victim)
-	}
-	if _, err := here.cells(p.(*Params)); err == nil || !strings.Contains(err.Error(),
-		"sibling: none of the CPUs that may be used shares a core with CPU 0") {
-		t.Errorf("%v", err)
-	}
+	testkit.Is(t, 0, here.victim, "victim")
+	testkit.Refused(here.cells(p.(*Params)))(t, "sibling: none of the CPUs that may be used shares a core with CPU 0")
 	s.m = cpus.New(smt4(), []int{1, 3}, nil)
-	if here := s.site(p.(*Params)); here.victim != 1 {
-		t.Errorf("victim %d after its CPU went", here.victim)
-	}
+	testkit.Is(t, 1, s.site(p.(*Params)).victim, "victim", "after its CPU went")
 	// What the study knew is no more so: the session looks for itself, and again when
 	// what it saw has changed.
 	all := testkit.Must(thread.Allowed())(t)
@@ -383,13 +357,9 @@ func TestCPUsThatGo(t *testing.T) {
 	defer opened.Close()
 	got := opened.(*session)
 	if runtime.GOOS == "linux" && !slices.Equal(all, []int{2}) {
-		if diff := cmp.Diff(all, got.m.CPUs()); diff != "" {
-			t.Errorf("at Open (-want +got):\n%s", diff)
-		}
+		testkit.Same(t, all, got.m.CPUs(), "at Open")
 	}
 	got.m, got.seen, got.cfg.Machine = cpus.New(smt4(), []int{2}, nil), []int{2}, workload.Machine{}
 	testkit.OK(t, got.look(t.Context()))
-	if diff := cmp.Diff(all, got.m.CPUs()); diff != "" {
-		t.Errorf("after a change (-want +got):\n%s", diff)
-	}
+	testkit.Same(t, all, got.m.CPUs(), "after a change")
 }

@@ -50,9 +50,7 @@ func TestTotal(t *testing.T) {
 		t.Errorf("bytes of text: %+v", got)
 	}
 	got.SKU, got.Customer, got.Description, got.Unit = 0, 0, 0, 0 // PostgreSQL agrees on these
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Same(t, want, got)
 	one, err := Total(t.Context(), NewTable([]byte(`<order id="1"><customer a="é"> <b/>
  </customer><items><item line="2" sku="a&amp;b"><description>&lt;é</description><quantity unit="kg">3</quantity></item></items></order>`)))
 	if diff := cmp.Diff(Totals{Items: 1, Order: 1, Line: 2, SKU: 3, Description: 3, Unit: 2, Quantity: 3, Customer: 31}, one); err != nil || diff != "" {
@@ -83,13 +81,9 @@ func TestDatabase(t *testing.T) {
 		}
 		rows[a.Rows] = true
 	}
-	if len(rows) != 3 {
-		t.Errorf("rows %v, expected three numbers", rows)
-	}
+	testkit.Is(t, 3, len(rows), "rows", rows, "expected three numbers")
 	d.want.Due++
-	if _, err := query(512<<10, 2, 1); err == nil || !strings.Contains(err.Error(), "the query is broken") {
-		t.Errorf("another answer: %v", err)
-	}
+	testkit.Refused(query(512<<10, 2, 1))(t, "the query is broken", "another answer")
 	d.postgres.Holds = nil
 	testkit.OK(t, d.Load(t.Context(), 512<<10, 2))
 	server := d.Server().PID()
@@ -123,9 +117,7 @@ func TestCheckPlan(t *testing.T) {
 			t.Errorf("%s: %v, expected %q", c.name, err, c.want)
 		}
 	}
-	if err := checkPlan([]byte("no plan"), 1); err == nil {
-		t.Error("nonsense was taken")
-	}
+	testkit.Fails(t, checkPlan([]byte("no plan"), 1), "", "nonsense was taken")
 }
 
 func TestLeaderDoubt(t *testing.T) {
@@ -134,22 +126,16 @@ func TestLeaderDoubt(t *testing.T) {
 		leader, all float64
 		doubt       bool
 	}{{2, 0.5, 1, false}, {2, 0.8, 1, true}, {4, 0.6, 1, false}, {4, 0.7, 1, true}, {1, 1, 1, false}, {2, 0.1, 0.1, false}} {
-		if got := leaderDoubt(c.degree, c.leader, c.all); (got != "") != c.doubt {
-			t.Errorf("%+v: %q", c, got)
-		}
+		testkit.Is(t, c.doubt, (leaderDoubt(c.degree, c.leader, c.all) != ""), c)
 	}
 }
 
 // Refused before anything is started.
 func TestEngineRefuses(t *testing.T) {
 	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"engine": "postgres", "degree": "1026"}))(t)
-	if err := (Workload{}).Validate(workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "1025") {
-		t.Errorf("degree 1026: %v", err)
-	}
+	testkit.Fails(t, (Workload{}).Validate(workload.Config{Params: v}), "1025", "degree 1026")
 	v.(*Params).Degree = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := (Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}); err == nil || !strings.Contains(err.Error(), "/proc/nowhere") {
-		t.Errorf("a directory that is not there: %v", err)
-	}
+	testkit.Refused((Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}))(t, "/proc/nowhere", "a directory that is not there")
 }

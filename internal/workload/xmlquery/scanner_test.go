@@ -145,9 +145,7 @@ func TestScannerAgreesWithEncodingXML(t *testing.T) {
 				t.Fatalf("encoding/xml: %v", err)
 			}
 			got := testkit.Must(scanAll([]byte(doc)))(t)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-encoding/xml +scanner\n%s", diff)
-			}
+			testkit.Same(t, want, got, "-encoding/xml +scanner")
 		})
 	}
 }

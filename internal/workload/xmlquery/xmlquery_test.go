@@ -90,9 +90,7 @@ func TestItemsAgreeWithEncodingXML(t *testing.T) {
 		if diff := cmp.Diff(itemsByEncodingXML(t, doc), got, cmp.AllowUnexported(item{})); diff != "" {
 			t.Fatalf("-encoding/xml +shredder\n%s\n%s", diff, doc)
 		}
-		if rows != int64(len(got)) {
-			t.Errorf("%d rows reported, %d seen", rows, len(got))
-		}
+		testkit.Is(t, int64(len(got)), rows, "rows reported", len(got), "seen")
 		total += len(got)
 	}
 	if total < 500 {
@@ -222,8 +220,6 @@ func TestColumnTypes(t *testing.T) {
 		}
 	})
 	for _, bad := range []string{"", "-", "1a", "99999999999999999999"} {
-		if _, err := parseInt([]byte(bad)); err == nil {
-			t.Errorf("parseInt(%q) was accepted", bad)
-		}
+		testkit.Refused(parseInt([]byte(bad)))(t, "", "parseInt", bad, "was accepted")
 	}
 }

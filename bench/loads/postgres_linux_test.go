@@ -1,6 +1,6 @@
 //go:build bench
 
-package connect_test
+package loads
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // around is what a recording lasts before and after the load that it holds.
@@ -27,14 +28,8 @@ const around = 700 * time.Millisecond
 // during records while a load runs that begins and ends within the recording.
 func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.Report {
 	t.Helper()
-	d, err := connect.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := connect.Open(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(connect.Parse(dsn))(t)
+	src := testkit.Must(connect.Open(t.Context(), d))(t)
 	defer src.Close()
 	ended := make(chan bool)
 	go func() {
@@ -42,10 +37,7 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		time.Sleep(around)
 		load()
 	}()
-	r, err := explain.Record(t.Context(), src, explain.Options{For: lasts + 2*around})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: lasts + 2*around}))(t)
 	<-ended
 	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", (&assess.Minute{Report: r}).Verdict(nil),
 		r.Transactions, r.Busy, r.Elapsed, r.Warnings)
@@ -94,21 +86,13 @@ func near(t *testing.T, what string, got, want, most float64) {
 
 func startPostgres(t *testing.T) (s *privatedb.Server, dsn string) {
 	t.Helper()
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+	s = testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL,
 		privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on",
-			"track_io_timing": "on", "autovacuum": "off"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+			"track_io_timing": "on", "autovacuum": "off"}}))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Connect(t.Context()))(t)
 	defer c.Close(context.Background())
-	if _, err := c.Exec(t.Context(), "create table t(a int)"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(c.Exec(t.Context(), "create table t(a int)"))(t)
 	return s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"
 }
 

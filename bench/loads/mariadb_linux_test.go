@@ -1,6 +1,6 @@
 //go:build bench
 
-package connect_test
+package loads
 
 import (
 	"bytes"
