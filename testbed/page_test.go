@@ -74,7 +74,7 @@ A test writes this page (%[1]sgo test -tags=system ./testbed -run TestSettings -
 			}
 		}
 		for _, r := range rows {
-			fmt.Fprintf(&b, "- **%s** in %s, %s files: %s before, set to %s, read as %s", titled(name), where[r], r.Objects, r.Before,
+			fmt.Fprintf(&b, "- **%s** in %s, files: %s. Before: %s; set to %s, read as %s", titled(name), where[r], r.Objects, r.Before,
 				r.Set, r.Read)
 			if r.Oracle != "" {
 				fmt.Fprintf(&b, " (elsewhere: %s)", r.Oracle)

@@ -39,7 +39,7 @@ runs, its time, what decides, and what it changes on the host. It names levels
 that this host lacks and leaves them out. It runs nothing.
 
 For a file that cannot be used, it lists the problems as FILE:LINE: TEXT. Where
-a table cannot be read, a last line names the tables that build on it.
+a table cannot be read, a last line names those that may have more.
 
 A word without a slash that does not end in .toml names a built-in study, and -
 reads a study from standard input.

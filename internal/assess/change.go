@@ -94,6 +94,9 @@ func (m *Minute) grown(before *Minute) (out *MovedProgram) {
 				then = append(then, o.Seconds/max(before.Report.Wall, 1e-9))
 			}
 		}
+		if others := before.others(); then == nil && len(others) >= mostTakers { // it may stand behind those that were kept
+			then = []float64{others[len(others)-1].Seconds / max(before.Report.Wall, 1e-9)}
+		}
 		p := MovedProgram{t.Name, floats.Sum(then), t.Seconds / max(m.Report.Wall, 1e-9)}
 		if by := p.After - p.Before; by >= most {
 			most, out = by, &p
@@ -142,7 +145,7 @@ func (m *Minute) changed(before *Minute, days float64) string {
 // why says what moved the part that moved most.
 func (m *Minute) why(before *Minute, c *Change) (says string) {
 	if p := c.Program; p != nil {
-		says = fmt.Sprintf(" %s took %.2g of %s, and %.2g before.", screen.Clean(p.Name), p.After, screen.Count(m.Host.CPUs, "CPU"), p.Before)
+		says = fmt.Sprintf(" %s took %.3g of %s, and %.2g before.", screen.Clean(p.Name), p.After, screen.Count(m.Host.CPUs, "CPU"), p.Before)
 	}
 	_, waits := whose[c.Part]
 	switch {
@@ -171,10 +174,14 @@ func (c *Change) behind() string {
 		by = by.Negated()
 	}
 	if by.Low <= 0 {
-		return fmt.Sprintf("For some of it %s %s; how much is not known: %s [%s, %s] (n %s).", who, doing, seconds(by.Value), signed(by.Low),
+		return fmt.Sprintf("Perhaps %s %s, but that may be chance: %s [%s, %s] (n %s).", who, doing, seconds(by.Value), signed(by.Low),
 			signed(by.High), screen.Count(by.N, "window"))
 	}
-	return fmt.Sprintf("In %s [%s, %s] of these, %s %s (n %s).", seconds(by.Value), signed(by.Low), signed(by.High), who, doing,
+	in := "In"
+	if e.By.Value < 0 {
+		in = "That is gone: in"
+	}
+	return fmt.Sprintf(in+" %s [%s, %s] of these, %s %s (n %s).", seconds(by.Value), signed(by.Low), signed(by.High), who, doing,
 		screen.Count(by.N, "window"))
 }
 

@@ -45,7 +45,7 @@ func TestChangeSaysWhy(t *testing.T) {
 		want          string
 	}{
 		"a lock's holder":     {few, many, "Most of that is locks: 3.00 ms of 3.00 ms. In 3.00 ms [3.00 ms, 3.00 ms] of these, their holders waited for the log's device (n 80 windows)."},
-		"quicker":             {many, few, "less (n 20, interval of these stretches; how days differ is not in it). Most of that is locks: 3.00 ms of 3.00 ms. In 3.00 ms"},
+		"quicker":             {many, few, "less (n 20, interval of these stretches; how days differ is not in it). Most of that is locks: 3.00 ms of 3.00 ms. That is gone: in 3.00 ms"},
 		"a neighbour":         {none, queue, "backup took 0.9 of 4 CPUs, and 0 before. In 2.00 ms [2.00 ms, 2.00 ms] of these, its threads waited for a CPU that other programs had"},
 		"nobody followed now": {few, changing(explain.Locks, 4, nil), "What these waits ended with after is not known."},
 		"nor before":          {changing(explain.Locks, 1, nil), many, "What these waits ended with before is not known."},

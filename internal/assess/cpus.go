@@ -227,7 +227,7 @@ func limit(t Taker) lever.Next {
 			Note: name + " gives its CPUs away while others want them"}
 	}
 	if more := t.Processes - len(all); more > 0 {
-		next.Note += fmt.Sprintf("; so should %s of it, which used less", screen.Plural(more, "more process", "more processes"))
+		next.Note += fmt.Sprintf("; do the same with %s of it, which used less", screen.Plural(more, "more process", "more processes"))
 	}
 	return next
 }

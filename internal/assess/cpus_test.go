@@ -40,7 +40,7 @@ func TestBlame(t *testing.T) {
 		levers := m.Levers()
 		if l := levers[0]; l.Name != c.first || !strings.Contains(l.Why(), c.says) || l.Next.Command != c.step ||
 			c.first == lever.Neighbour && !strings.Contains(l.Next.Note, c.takers[0].Name) ||
-			strings.Contains(c.says, "9 processes") != strings.HasSuffix(l.Next.Note, "; so should 7 more processes of it, which used less") {
+			strings.Contains(c.says, "9 processes") != strings.HasSuffix(l.Next.Note, "; do the same with 7 more processes of it, which used less") {
 			t.Errorf("%s: first %s: %s, %q", name, l.Name, l.Why(), l.Next)
 		}
 		for _, of := range []string{lever.CPUs, lever.Neighbour, lever.Quota} {

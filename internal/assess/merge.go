@@ -60,7 +60,7 @@ func Merge(list []*Minute) *Minute {
 		}
 	}
 	slices.SortStableFunc(out.Takers, func(a, b Taker) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	out.Takers = out.Takers[:min(most, len(out.Takers))]
+	out.Takers = out.Takers[:min(mostTakers, len(out.Takers))]
 	slices.SortStableFunc(out.Asked, func(a, b Asked) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	out.Host, out.Clock, out.Wakeups, out.Siblings = hostOf(list), meanClock(list), wakeupsOf(list), siblingsOf(list)
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)

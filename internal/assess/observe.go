@@ -98,8 +98,8 @@ func (b *beside) start(s *service.Service) {
 	}
 }
 
-// most is how many programs a minute keeps.
-const most = 10
+// mostTakers is how many programs a minute keeps.
+const mostTakers = 10
 
 func (b *beside) fill(m *Minute) {
 	if b.of == nil {
@@ -111,7 +111,7 @@ func (b *beside) fill(m *Minute) {
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
 	var names *pods.Names
-	for _, of := range takers[:min(most, len(takers))] {
+	for _, of := range takers[:min(mostTakers, len(takers))] {
 		t := Taker{Taker: of}
 		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
 			t.PID = 0

@@ -76,7 +76,7 @@ func TestDocs(t *testing.T) { testkit.Page(t, "../../docs/checks.md", docs()+cov
 
 func docs() string {
 	var b strings.Builder
-	b.WriteString("# Checks\n\nWhat `hostlab check` looks at, how much a finding weighs in each role, and who recommends it. " +
+	b.WriteString("# Checks\n\nWhat `hostlab check` looks at, how much a finding weighs in each role, and its sources. " +
 		"A role that is not named is not judged.\n`hostlab check --explain ID` prints one of them with its reasons.\n\n")
 	for _, c := range All() {
 		var weights []string
@@ -85,7 +85,7 @@ func docs() string {
 				weights = append(weights, s.String()+" for "+string(r))
 			}
 		}
-		fmt.Fprintf(&b, "- **%s** %s: %s. Recommended by %s.", c.ID, c.Title, strings.Join(weights, ", "), c.Source)
+		fmt.Fprintf(&b, "- **%s** %s: %s. Sources: %s.", c.ID, c.Title, strings.Join(weights, ", "), c.Source)
 		if c.Disagree != "" {
 			fmt.Fprintf(&b, " %s", strings.TrimRight(c.Disagree, ".")+".")
 		}

@@ -52,9 +52,9 @@ func (p *parser) fill(table string, n int, to reflect.Value, from map[string]any
 		if i := slices.Index(own, key); i < 0 {
 			p.unknownKey(table, n, key)
 		} else if of := to.Field(i); tables[key] != nil && table == "" {
-			known := len(p.list)
+			known, extra := len(p.list), p.extra
 			p.table(key, of, from[key])
-			p.there[key], p.bad[key] = true, len(p.list) > known
+			p.there[key], p.bad[key] = true, len(p.list)-known > p.extra-extra
 		} else {
 			p.key(p.at(table, n, key), table, to, key, from[key])
 		}
@@ -172,7 +172,11 @@ func (p *parser) at(table string, n int, key string) place {
 func (p *parser) unknownKey(table string, n int, key string) {
 	at, short := p.at(table, n, key), screen.Short(key)
 	if table != "" {
-		p.addHint(at, screen.Meant(key, keysOf(table)), "%s has no key %s", titled(table), short)
+		meant := screen.Meant(key, keysOf(table))
+		if meant == "" {
+			p.extra++
+		}
+		p.addHint(at, meant, "%s has no key %s", titled(table), short)
 		return
 	}
 	for _, other := range keysOf("") {

@@ -47,7 +47,8 @@ type parser struct {
 	set   map[string]place // keys of [workload] that the command line gives
 	there map[string]bool  // names of tables that the file has
 	bad   map[string]bool  // those of them that cannot be read
-	later []string         // the headers of those that build on these
+	later []string         // the headers of these and of those that build on them
+	extra int              // keys that are unknown and resemble none: nothing follows from them
 	known Known
 	over  Overrides
 	s     *Study
@@ -90,7 +91,7 @@ func (p *parser) parse(source []byte) error {
 	p.step("design", p.design, "workload", "factor", "response")
 	p.step("harm", p.harm, "workload", "factor", "response", "design")
 	if len(p.later) > 0 {
-		p.add(p.whole(), "checked when these are mended: %s", strings.Join(p.later, ", "))
+		p.add(p.whole(), "%s may have more mistakes, which show when those above are mended", strings.Join(p.later, ", "))
 	}
 	return p.err()
 }
@@ -100,7 +101,8 @@ func (p *parser) parse(source []byte) error {
 func (p *parser) step(table string, check func(), needs ...string) {
 	unread := func(name string) bool { return p.bad[name] }
 	switch {
-	case unread(table):
+	case unread(table) && table != "":
+		p.later = append(p.later, titled(table))
 	case !slices.ContainsFunc(needs, unread):
 		check()
 	case p.there[table]:

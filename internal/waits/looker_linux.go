@@ -19,9 +19,10 @@ type looker struct {
 	b   *board
 	pid int
 	cpu time.Duration // that it took until it was last asked to look
+	on  *Group        // that it has
 }
 
-// What a board holds at most. A server of more processes, or looks that nobody fetches, are looked at more seldom.
+// What a board holds at most. A server of more processes is asked; looks that nobody fetches come more seldom.
 const (
 	mostProcesses = 4096
 	mostMoments   = 1024
@@ -107,8 +108,11 @@ func (l *looker) used() time.Duration {
 	return l.cpu
 }
 
-// errLooker is of a child that was killed, or that does not answer.
-var errLooker = errors.New("the process that looks at its memory has ended")
+// What ends looks: a child that was killed, and one that has had no CPU for seconds.
+var (
+	errKilled = errors.New("the process that looks at its memory has ended")
+	errSilent = errors.New("the process that looks at its memory had no CPU for 5 s")
+)
 
 // look has the child look until a time, and waits for it.
 func (l *looker) look(until time.Time, mean time.Duration) error {
@@ -117,25 +121,28 @@ func (l *looker) look(until time.Time, mean time.Duration) error {
 	atomic.StoreUint32(&b.turn, theirs)
 	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
 	time.Sleep(time.Until(until))
-	for range 1000 { // it may have had no CPU
+	for range 5000 { // it may have had no CPU
 		if atomic.LoadUint32(&b.turn) == ours {
 			return nil
 		}
 		if l.pid == 0 {
-			return errLooker
+			return errKilled
 		}
 		if got, err := unix.Wait4(l.pid, nil, unix.WNOHANG, nil); got == l.pid || err != nil { // its number may be another's now
 			l.pid = 0
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return errLooker
+	return errSilent
 }
 
 // show puts what to look at on the board. ask says of whom that waits to find out whether it is ready to run.
 func (l *looker) show(w *Words, g *Group, ask func(pid int) bool) {
 	b := l.b
-	b.fresh, b.server, b.xact = 1, int32(w.postmaster), int32(w.xact) //nolint:gosec // they are small, as all below
+	if l.on != g {
+		l.on, b.fresh = g, 1
+	}
+	b.server, b.xact = int32(w.postmaster), int32(w.xact) //nolint:gosec // they are small, as all below
 	b.pieces, b.processes = int32(copy(b.piece[:], g.pieces)), int32(copy(b.place[:], g.places))
 	for i, pid := range g.pids[:b.processes] {
 		if b.call[i] = 0; ask(pid) {

@@ -125,8 +125,12 @@ func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean ti
 		b.due = 0
 	}
 	w.looker.show(w, g, ask)
-	if err := w.looker.look(until, mean); err != nil || w.odd {
+	if err := w.looker.look(until, mean); err != nil {
+		w.Close() // it may still write to the board
 		return nil, err
+	}
+	if w.odd {
+		return nil, nil
 	}
 	from := int32(0)
 	for i := range b.moments {

@@ -25,17 +25,22 @@ func TestLooks(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
+	const first = "select pg_advisory_lock(1)"
 	do := func(statement string) (pid int) {
 		t.Helper()
 		c := testkit.Must(s.Connect(ctx))(t)
 		testkit.OK(t, c.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid))
-		go func() { _, _ = c.Exec(ctx, statement) }()
+		ended := make(chan struct{})
+		go func() { defer close(ended); _, _ = c.Exec(ctx, statement) }()
+		if statement == first { // others wait for its lock
+			<-ended
+		}
 		t.Cleanup(func() { runtime.KeepAlive(c) }) // the collector would close it
 		return pid
 	}
 	const read, sleep, advisory, none = 0x06000000, 0x09, 0x0300000a, 0
 	want := map[int]Seen{}
-	holds := do("select pg_advisory_lock(1)")
+	holds := do(first)
 	want[holds] = Seen{PID: holds, Word: read}
 	for statement, x := range map[string]Seen{
 		"select 1": {Word: read}, "begin": {Word: read, Xact: true}, "select pg_sleep(3600)": {Word: sleep, Xact: true},
@@ -64,6 +69,13 @@ func TestLooks(t *testing.T) {
 				}
 			}
 		}
+	}
+	for range 20 {
+		g = w.Group(pids)
+		_ = testkit.Must(w.Looks(g, all, time.Now().Add(2*time.Millisecond), time.Millisecond, false))(t)
+	}
+	if open := testkit.Must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.looker.pid)))(t); len(open) == 0 || len(open) > len(pids) {
+		t.Errorf("the child has %d descriptors open for %d processes", len(open), len(pids))
 	}
 	if w.CPU() <= 0 {
 		t.Error("looks took no CPU time")

@@ -29,7 +29,6 @@ func TestServerNamesWaits(t *testing.T) {
 		local, at := []unix.Iovec{{Base: &b[0], Len: 4}}, []unix.RemoteIovec{{Base: uintptr(w.At()[pid]), Len: 4}}
 		testkit.Must(unix.ProcessVMWritev(pid, local, at, 0))(t)
 	}
-	defer put(clientRead)
 	e := eventsOf(s.Programs.Major)
 	if len(e) == 0 {
 		t.Errorf("no table for %d", s.Programs.Major)
@@ -48,5 +47,6 @@ func TestServerNamesWaits(t *testing.T) {
 			}
 		}
 	}
+	put(clientRead) // as it would have it, before it ends
 	_ = idle.Close(t.Context())
 }

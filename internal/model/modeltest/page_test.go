@@ -182,9 +182,9 @@ func residual(c Case, r Answer) string {
 func tolerance(c Case) string {
 	switch {
 	case c.AtMost:
-		return " of a bound, by the mean"
+		return ", a bound, by the mean"
 	case c.Tolerance == 0:
 		return ""
 	}
-	return fmt.Sprintf(" of %.3g %%", c.Tolerance*100)
+	return fmt.Sprintf(", tolerance %.3g %%", c.Tolerance*100)
 }

@@ -148,7 +148,7 @@ func found(there bool, err error) error {
 	case err != nil:
 		return workload.Wrong("service", err.Error(), "")
 	case !there:
-		return workload.Wrong("service", "no database runs here", "name a service: "+forms)
+		return workload.Wrong("service", "no database runs here", "name the service: "+forms)
 	}
 	return nil
 }
