@@ -193,7 +193,7 @@ func TestBadSwitchbacks(t *testing.T) {
 			"service.toml:9: limit: [harm] does not watch latency_p9; it watches cpu_per_transaction, latency_p99; did you mean latency_p99?"},
 		"limit of no unit": {onService + "[harm]\nlimit = {latency_p99 = \"20\"}\n", `service.toml:9: limit: "20" has no unit; write 20ms or 20s`},
 		"limit":            {onService + "[harm]\nlimit = {latency_p99 = \"20MB\"}\n", `service.toml:9: limit: "20MB" is no amount of s above 0`},
-		"above":            {onService + "[harm]\nabove = \"0%\"\n", "service.toml:9: above: 0% is outside of 1% to 1000%\n" +
+		"above": {onService + "[harm]\nabove = \"0%\"\n", "service.toml:9: above: 0% is outside of 1% to 1000%\n" +
 			"service.toml: [harm] may have more mistakes, which show when those above are mended"},
 		"nothing": {onService + "[[response]]\nname = \"transactions_per_s\"\n",
 			"service.toml: nothing would say that the service is harmed: the study has none of latency_p99, latency, elapsed_per_transaction, cpu_per_transaction; name a response in [harm] responses"},
