@@ -53,10 +53,10 @@ func recorded() {
 	if err := echo(strconv.Itoa(pid), group+"/below/cgroup.procs"); err != nil {
 		cannot(err.Error())
 	}
-	spin()
+	spin() // of a busy machine, it and the service have different shares
 	beside := record("cgroup:/service")
 	require("a control group of version 2 is a service, with those below it", beside.Recorded() && beside.Run.Value > 0.05, "%+v", beside)
-	require("its sibling is busy", beside.Beside != nil && beside.Beside.Value > 0.8*beside.Run.Value, "%+v of %+v", beside.Beside, beside.Run)
+	require("its sibling is busy", beside.Beside != nil && beside.Beside.Value > 0.5*beside.Run.Value, "%+v of %+v", beside.Beside, beside.Run)
 	line("row", cat("/proc/sys/kernel/osrelease"), alone.Cost.InWindows, fmt.Sprintf("%.3f %.3f %.3f", alone.Run.Value, beside.Run.Value, beside.Beside.Value), failures)
 }
 
