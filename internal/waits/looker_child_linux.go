@@ -24,12 +24,12 @@ const (
 //go:norace
 func fork(b *board, parent int) (pid int, err error) {
 	all, before := [1]uint64{^uint64(0)}, [1]uint64{}
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&before)), 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&before)), 8, 0, 0)
 	child, _, failed := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if child == 0 && failed == 0 {
 		serve(b, uintptr(parent)) //nolint:gosec // a process number is positive
 	}
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&before)), 0, 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&before)), 0, 8, 0, 0)
 	if failed != 0 {
 		return 0, failed
 	}
@@ -50,7 +50,7 @@ func call(number, a, b, c, d uintptr) (uintptr, bool) {
 func now() int64 {
 	var at unix.Timespec
 	call(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&at)), 0, 0)
-	return int64(at.Sec)*1e9 + int64(at.Nsec)
+	return at.Sec*1e9 + at.Nsec
 }
 
 // serve is all that the child does. It keeps no descriptor of its parent's, as a program for the kernel would stay for as long.
