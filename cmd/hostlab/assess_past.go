@@ -169,14 +169,14 @@ func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*ass
 		return nil, usagef("--compare %s: %s is no ring, which has the day before", yesterday, dir)
 	}
 	h, err := report.ReadHistory(ctx, dir, from.AddDate(0, 0, -1), to.AddDate(0, 0, -1))
-	var a *report.Assessment
+	var m *assess.Minute
 	if err == nil {
-		a, err = h.Assessment()
+		m, err = h.Minute()
 	}
 	if err != nil {
 		return nil, usagef("--compare %s: %w", yesterday, plain(err))
 	}
-	return a.Minute, nil
+	return m, nil
 }
 
 // when says of which time the answer is.

@@ -36,7 +36,7 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 		looks++
 		b.unread.look(s.Members)
 		b.pace = max(leastPace, time.Duration(float64(b.tally.CPU)/float64(looks)/looking))
-		Wait(ctx, b.pace)
+		wait(ctx, b.pace)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"hostlab/internal/chain"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -85,19 +83,23 @@ func (m *Minute) movedEnds(before *Minute, c *explain.Change) (list []Moved) {
 
 // grown is the program that used more CPUs than before, by most; nil: none did that is worth a word.
 func (m *Minute) grown(before *Minute) (out *MovedProgram) {
+	then := before.others()
+	hidden := 0.0 // what one that is not listed may have used: it may stand behind those that were kept
+	if len(then) >= mostTakers {
+		hidden = then[len(then)-1].Seconds
+	}
 	most := notable
 	for _, t := range m.others() {
-		same := func(o Taker) bool { return o.Name == t.Name && o.Group == t.Group }
-		var then []float64
-		for _, o := range before.others() {
-			if same(o) {
-				then = append(then, o.Seconds/max(before.Report.Wall, 1e-9))
+		used, listed := 0.0, false
+		for _, o := range then {
+			if o.Name == t.Name && o.Group == t.Group {
+				used, listed = used+o.Seconds, true
 			}
 		}
-		if others := before.others(); then == nil && len(others) >= mostTakers { // it may stand behind those that were kept
-			then = []float64{others[len(others)-1].Seconds / max(before.Report.Wall, 1e-9)}
+		if !listed {
+			used = hidden
 		}
-		p := MovedProgram{t.Name, floats.Sum(then), t.Seconds / max(m.Report.Wall, 1e-9)}
+		p := MovedProgram{t.Name, used / max(before.Report.Wall, 1e-9), t.Seconds / max(m.Report.Wall, 1e-9)}
 		if by := p.After - p.Before; by >= most {
 			most, out = by, &p
 		}
@@ -181,7 +183,7 @@ func (c *Change) behind() string {
 	if e.By.Value < 0 {
 		in = "That is gone: in"
 	}
-	return fmt.Sprintf(in+" %s [%s, %s] of these, %s %s (n %s).", seconds(by.Value), signed(by.Low), signed(by.High), who, doing,
+	return fmt.Sprintf("%s %s [%s, %s] of these, %s %s (n %s).", in, seconds(by.Value), signed(by.Low), signed(by.High), who, doing,
 		screen.Count(by.N, "window"))
 }
 

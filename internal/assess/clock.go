@@ -65,7 +65,7 @@ func newClockMeter(target trace.Target) clockMeter {
 
 // watch reads at the end of each sixtieth of the time.
 func (c *clockMeter) watch(ctx context.Context, lasts time.Duration) {
-	for end := time.Now().Add(lasts); c.source != nil && c.err == nil; Wait(ctx, max(lasts/60, watch.Shortest)) {
+	for end := time.Now().Add(lasts); c.source != nil && c.err == nil; wait(ctx, max(lasts/60, watch.Shortest)) {
 		c.look(time.Now())
 		if ctx.Err() != nil || time.Now().After(end) {
 			return

@@ -47,7 +47,7 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 			if source != nil && m.Connected {
 				g.transactions(ctx, source)
 			} else {
-				Wait(ctx, guardEach*time.Second)
+				wait(ctx, guardEach*time.Second)
 			}
 			if meter == nil {
 				continue
@@ -88,7 +88,7 @@ func (m *Minute) worstQueue() (worst float64) {
 func (g *Guard) transactions(ctx context.Context, source explain.Source) {
 	r, err := explain.Record(ctx, source, explain.Options{For: guardEach * time.Second})
 	if err != nil || r.Ended != "" {
-		Wait(ctx, guardEach*time.Second)
+		wait(ctx, guardEach*time.Second)
 		return
 	}
 	before, n := g.minute.Report, r.Transactions

@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
+	"hostlab/internal/proc"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
 )
@@ -153,7 +154,7 @@ func (w *watching) wait(progress bool) string {
 		if len(w.threads.readings) > 0 { // the first is soon, since the service may end
 			pause *= time.Duration(w.options.rarely())
 		}
-		Wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
+		wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
 		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
 		if err := w.threads.look(); err != nil {
 			return "the service ended"
@@ -247,12 +248,5 @@ func (m *Minute) Early() error {
 	return fmt.Errorf("%s was watched for only %.1f s: %s", m.name(), m.Report.Wall, m.Ended)
 }
 
-// Wait waits for so long, or until ctx ends.
-func Wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(max(d, time.Millisecond))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
+// wait waits for so long, 1 ms at least, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) { _ = proc.Sleep(ctx, max(d, time.Millisecond)) }

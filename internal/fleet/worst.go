@@ -38,7 +38,8 @@ func worst(hosts []*Host) (out *Worst) {
 		w := &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)), lever.Title(l.Name)),
 			l.Next.Command, "on " + of.Name + ": " + lever.Title(l.Name)}
 		// A host of the same hardware that loses least shows more than another look at this one.
-		best, _ := firstOf(hosts, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) }, of.alike)
+		peers := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return !of.alike(h) })
+		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })
 		if best != nil && lost(best) < lost(of)/2 {
 			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
 			w.What = "here: what differs from " + best.Name + ", which has the same hardware and loses less"
@@ -66,11 +67,10 @@ func (h *Host) alike(other *Host) bool {
 	return h != other && h.Stratum != "" && h.Stratum == other.Stratum && h.Role == other.Role
 }
 
-// firstOf is the first of the hosts that are worst by an order, and how many others are as bad. All of has must hold.
-func firstOf(hosts []*Host, order func(a, b *Host) int, has ...func(*Host) bool) (of *Host, others int) {
+// firstOf is the first of the hosts that are worst by an order, and how many others are as bad.
+func firstOf(hosts []*Host, order func(a, b *Host) int) (of *Host, others int) {
 	for _, h := range hosts {
 		switch {
-		case slices.ContainsFunc(has, func(holds func(*Host) bool) bool { return !holds(h) }):
 		case of == nil || order(h, of) > 0:
 			of, others = h, 0
 		case order(h, of) == 0:

@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lockfile"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/ring"
 	"hostlab/internal/screen"
@@ -66,9 +67,9 @@ func Keep(ctx context.Context, o Options, dir string, long time.Duration, metric
 			return err
 		}
 		if there && k.at == nil { // it may be back soon
-			assess.Wait(ctx, time.Second)
+			_ = proc.Sleep(ctx, time.Second)
 		} else {
-			assess.Wait(ctx, time.Until(began.Add(KeptFor)))
+			_ = proc.Sleep(ctx, time.Until(began.Add(KeptFor)))
 		}
 	}
 	return nil
@@ -236,9 +237,7 @@ func (h *History) Assessment() (*Assessment, error) {
 	if len(h.Minutes) == 0 {
 		return nil, h.empty()
 	}
-	list, others := h.ofOne()
-	m := assess.Merge(list)
-	m.Past()
+	m, others := h.minute()
 	s := &Observed{Schema: Schema, Tool: h.Tool, Started: h.At[0], OnlyService: true, Minute: m}
 	facts := &host.Facts{}
 	if h.Host != "" {
@@ -280,6 +279,23 @@ func (h *History) empty() error {
 	}
 	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s", h.Dir, h.From.Local().Format(form),
 		h.To.Local().Format(form), s.First.Local().Format(form), s.Last.Add(KeptFor).Local().Format(form))
+}
+
+// Minute is all of the time as one, with no answer.
+func (h *History) Minute() (*assess.Minute, error) {
+	if len(h.Minutes) == 0 {
+		return nil, h.empty()
+	}
+	m, _ := h.minute()
+	return m, nil
+}
+
+// minute joins the stretches of one service, and says how many are of others.
+func (h *History) minute() (m *assess.Minute, others int) {
+	list, others := h.ofOne()
+	m = assess.Merge(list)
+	m.Past()
+	return m, others
 }
 
 // ofOne are the stretches of the service that was seen last, and how many are of others.

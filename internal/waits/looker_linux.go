@@ -18,8 +18,7 @@ import (
 type looker struct {
 	b   *board
 	pid int
-	cpu time.Duration // that it took until it was last asked to look
-	on  *Group        // that it has
+	on  *Group // that it has
 }
 
 // What a board holds at most. A server of more processes is asked; looks that nobody fetches come more seldom.
@@ -101,11 +100,8 @@ func (l *looker) close() {
 // used is the CPU time of the child.
 func (l *looker) used() time.Duration {
 	var at unix.Timespec
-	if l.pid == 0 || unix.ClockGettime(int32(^l.pid<<3|2), &at) != nil { // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
-		return l.cpu
-	}
-	l.cpu = time.Duration(at.Nano())
-	return l.cpu
+	_ = unix.ClockGettime(int32(^l.pid<<3|2), &at) // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
+	return time.Duration(at.Nano())
 }
 
 // What ends looks: a child that was killed, and one that has had no CPU for seconds.
@@ -125,11 +121,9 @@ func (l *looker) look(until time.Time, mean time.Duration) error {
 		if atomic.LoadUint32(&b.turn) == ours {
 			return nil
 		}
-		if l.pid == 0 {
-			return errKilled
-		}
 		if got, err := unix.Wait4(l.pid, nil, unix.WNOHANG, nil); got == l.pid || err != nil { // its number may be another's now
 			l.pid = 0
+			return errKilled
 		}
 		time.Sleep(time.Millisecond)
 	}
