@@ -21,7 +21,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/trust"
@@ -140,7 +141,8 @@ func startSQLite(path string, how int) (*Store, error) {
 
 // migrate brings the store to the schema of this program. A store of a newer program is left alone.
 func (s *Store) migrate(ctx context.Context) error {
-	if err := s.db.PingContext(ctx); err != nil { // goose would put words of its own before it
+	// Another program that turns the write-ahead log on at the same moment makes ours fail at once, whatever busy_timeout says.
+	if err := s.again(ctx, isBusy, func() error { return s.db.PingContext(ctx) }); err != nil { // goose would put words of its own before it
 		return s.problem(err)
 	}
 	p, err := s.provider()
@@ -160,14 +162,27 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	return s.alone(ctx, func() (err error) {
 		// Another program may make the same tables of SQLite: then ours fail, and are there at the next look.
-		for range 20 {
-			if _, err = p.Up(ctx); err == nil || s.postgres != nil || ctx.Err() != nil {
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		return s.problem(err)
+		return s.problem(s.again(ctx, func(error) bool { return s.postgres == nil }, func() error {
+			_, err := p.Up(ctx)
+			return err
+		}))
 	})
+}
+
+// again tries what fails for a moment while another program makes the same store, for a second at most.
+func (s *Store) again(ctx context.Context, passes func(error) bool, try func() error) (err error) {
+	for range 20 {
+		if err = try(); err == nil || !passes(err) || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
+func isBusy(err error) bool {
+	e, is := errors.AsType[*sqlite.Error](err)
+	return is && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 func (s *Store) provider() (*goose.Provider, error) {
