@@ -148,6 +148,9 @@ func (m *Minute) takers(more []Taker) {
 		}
 		to := &m.Takers[i]
 		t.Seconds, t.Processes = t.Seconds+to.Seconds, max(t.Processes, to.Processes)
+		if t.Script != to.Script {
+			t.Script = ""
+		}
 		if t.PID == 0 && to.PID != 0 {
 			t.PID, t.Others, t.Sharing = to.PID, to.Others, to.Sharing
 		}

@@ -84,6 +84,7 @@ type Minute struct {
 type Taker struct {
 	proc.Taker
 	Container *pods.Container `json:"container,omitempty"` // nil: it is in none
+	Script    string          `json:"script,omitempty"`    // that its interpreter runs; "": it is none, or runs several
 	// Sharing is how it and the service share CPUs.
 	Sharing proc.Sharing `json:"sharing"`
 }

@@ -116,7 +116,12 @@ func (b *beside) fill(m *Minute) {
 		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
 			t.PID = 0
 		} else {
-			t.Sharing = proc.Shares(t.PID, b.of.PID)
+			t.Sharing, t.Script = proc.Shares(t.PID, b.of.PID), proc.Script(t.PID, t.Name)
+			for _, pid := range t.Others { // which may run others
+				if t.Script != "" && proc.Script(pid, t.Name) != t.Script {
+					t.Script = ""
+				}
+			}
 		}
 		if _, is := pods.Of(t.Group); is && names == nil {
 			names = pods.Read()

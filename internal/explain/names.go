@@ -76,6 +76,7 @@ type Blocker struct {
 	Share    result.Estimate `json:"share"`
 	Depth    int             `json:"depth"`    // longest chain
 	Sessions int             `json:"sessions"` // different ones that held
+	Alike    bool            `json:"alike"`    // all of one user and one application
 	// Of the session that held most often.
 	PID         int64   `json:"pid"`
 	Held        float64 `json:"held"` // its share of this kind, 0 to 1
@@ -295,15 +296,16 @@ func (n *names) blockers() (out []Blocker) {
 	}
 	for k := range c.by {
 		x := Blocker{Relation: k.relation, Part: k.part, Event: k.event, Share: c.share(k), Depth: depth[k], Sessions: len(held[k])}
-		sum := 0.0
+		sum, like := 0.0, map[Holder]bool{}
 		for pid, v := range inOrder(held[k], cmp.Compare[int64]) {
+			like[Holder{User: who[pid].User, Application: who[pid].Application}] = true
 			if sum += v; v > x.Held {
 				h := who[pid]
 				x.PID, x.Held = pid, v
 				x.User, x.Application, x.Client = screen.Cut(h.User, longest), screen.Cut(h.Application, longest), screen.Cut(h.Client, longest)
 			}
 		}
-		x.Held /= sum
+		x.Held, x.Alike = x.Held/sum, len(like) == 1
 		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b Blocker) int {
@@ -376,8 +378,19 @@ func (r *Report) Confide() {
 }
 
 // Who names the holder as a person finds it.
-func (b *Blocker) Who() string {
-	s := "session " + strconv.FormatInt(b.PID, 10)
+func (b *Blocker) Who() string { return b.of("session " + strconv.FormatInt(b.PID, 10)) }
+
+// All names the sessions that held in turn; "": they have no user and application in common.
+func (b *Blocker) All() string {
+	if !b.Alike || b.Sessions < 2 || b.User == "" && b.Application == "" {
+		return ""
+	}
+	all := *b
+	all.Client = "" // of one of them
+	return all.of(screen.Count(b.Sessions, "session"))
+}
+
+func (b *Blocker) of(s string) string {
 	for _, x := range [][2]string{{" of user ", b.User}, {", application ", b.Application}, {", client ", b.Client}} {
 		if x[1] != "" {
 			s += x[0] + x[1]
