@@ -74,14 +74,14 @@ var ofPostgres = []load{
 		First: []string{"~commit_delay"}, Named: []string{"commit_delay"}},
 	{Name: "pg holder asleep", Kind: "postgres", Always: setup{Clients: 8},
 		With: setup{Script: hold + "select pg_sleep(0.01)\nend"}, Without: setup{Script: hold + "end"},
-		Part: "lock", First: []string{`~\block.*(sleep|asleep|pg_sleep)`}, Named: []string{`pgbench_branches|row \block|\blocks`, "sleep"}},
+		Part: "lock", First: []string{"transactions that hold locks", `~\block.*(sleep|asleep|pg_sleep)`}, Named: []string{`pgbench_branches|row \block|\blocks`, "sleep"}},
 	{Name: "pg holder waits for its client", Kind: "postgres", Always: setup{Clients: 8},
 		With: setup{Script: hold + "\\sleep 10 ms\nend"}, Without: setup{Script: hold + "end"},
 		Part: "lock", First: []string{"idle_in_transaction_session_timeout", "transactions that hold locks", `~\block.*(client|application|idle in transaction)`}, Named: []string{`\blocks`, "pgbench"}},
 	{Name: "pg idle in transaction", Kind: "postgres", Always: setup{Script: tpcb, Clients: 2},
 		With: setup{Beside: []string{`env PGAPPNAME=backfill sh -c 'while :; do echo "begin; lock table pgbench_branches;"; ` +
 			`sleep 0.5; echo "commit;"; sleep 0.1; done | psql -q'`}},
-		Part: "lock", First: []string{"~idle_in_transaction", `~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
+		Part: "lock", First: []string{"transactions that hold locks", "~idle_in_transaction", `~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
 	{Name: "pg many idle", Kind: "postgres", Always: setup{Clients: 3, Beside: []string{
 		`pgbench -n -c 300 -j 1 -T 3600 -f $BIN/idle.sql`}},
 		With: setup{Script: hold + "\\sleep 5 ms\nend"}, Without: setup{Script: hold + "end"},

@@ -40,7 +40,7 @@ func main() {
 	}
 	b := &bench{}
 	var lasts, only string
-	var again, list, table bool
+	var again, list, table, replay bool
 	flag.StringVar(&b.dir, "out", "causes", "directory of records")
 	flag.StringVar(&b.hostlab, "hostlab", "bin/hostlab", "the program")
 	flag.StringVar(&b.than, "than", "", "another build, whose answers stand beside")
@@ -50,6 +50,7 @@ func main() {
 	flag.BoolVar(&again, "again", false, "run loads that have a record, too")
 	flag.BoolVar(&list, "list", false, "print the names of the loads")
 	flag.BoolVar(&table, "table", false, "print the tables of what there is, and run nothing")
+	flag.BoolVar(&replay, "replay", false, "ask the program once more what it says of what was seen, and run nothing")
 	flag.Parse()
 	rounds.Judge("causes", func(ctx context.Context) (bool, error) {
 		for _, text := range strings.Split(lasts, ",") {
@@ -74,7 +75,14 @@ func main() {
 			return false, err
 		}
 		for i := range chosen {
-			if l := &chosen[i]; !table && (again || records[l.Name] == nil) {
+			l := &chosen[i]
+			if r := records[l.Name]; replay && r != nil {
+				if err := b.again(ctx, l, r); err != nil {
+					return false, err
+				}
+				continue
+			}
+			if !table && !replay && (again || records[l.Name] == nil) {
 				r := b.run(ctx, l)
 				if ctx.Err() != nil {
 					return false, errors.New("interrupted")

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -139,10 +140,36 @@ func (b *bench) ask(s *stage, l *load, r *record) (err error) {
 const head = 40
 
 func (b *bench) assess(s *stage, l *load, program string, lasts time.Duration, as string) (*answer, error) {
-	base := filepath.Join(b.dir, strings.ReplaceAll(l.Name+"."+as, " ", "-"))
+	base := b.base(l, as)
+	return b.answer(s.ctx, base, program, "--service", "pid:"+strconv.Itoa(s.pid), "--only", "service", "--for", lasts.String(),
+		"--save", base+saved)
+}
+
+// saved ends the name of a file that keeps all that was seen of a load.
+const saved = ".txtar"
+
+func (b *bench) base(l *load, as string) string {
+	return filepath.Join(b.dir, strings.ReplaceAll(l.Name+"."+as, " ", "-"))
+}
+
+// again asks the program once more what it says of what was seen.
+func (b *bench) again(ctx context.Context, l *load, r *record) error {
+	for as, a := range r.Answers {
+		base := b.base(l, as)
+		now, err := b.answer(ctx, base, b.hostlab, "--from", base+saved)
+		if err != nil {
+			return err
+		}
+		now.Took, now.Step = a.Took, a.Step
+		r.Answers[as] = now
+	}
+	return nil
+}
+
+// answer runs assess, and keeps its report and document.
+func (b *bench) answer(ctx context.Context, base, program string, args ...string) (*answer, error) {
 	began := time.Now()
-	cmd := exec.CommandContext(s.ctx, program, "assess", "--service", "pid:"+strconv.Itoa(s.pid), "--only", "service",
-		"--for", lasts.String(), "--out", "-", "--out", base+".json")
+	cmd := exec.CommandContext(ctx, program, slices.Concat([]string{"assess"}, args, []string{"--out", "-", "--out", base + ".json"})...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -3,6 +3,7 @@ package assess
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"hostlab/internal/chain"
@@ -66,10 +67,15 @@ func (m *Minute) ofCPUs() []lever.Lever {
 
 const idleService = "the service did nothing in that time"
 
-// queued sets a lever on waits for a CPU, of which a share goes away, and at most another.
-func (m *Minute) queued(l *lever.Lever, share, most float64, assumes, text string) {
-	saves := m.saving(explain.RunQueue)
-	gain(l, saves.Share, saves.Low*share, saves.Likely*share, saves.AtMost*most, assumes, text)
+// queued sets a lever on waits for a CPU, of which a share goes away, and at most another, where the service then may use so many CPUs. The work
+// itself becomes faster, too: by no more than it waited, as caches fill in less time than another's turn takes.
+func (m *Minute) queued(l *lever.Lever, share, most, cpus float64, assumes, text string) {
+	saves, q := m.saving(explain.RunQueue), m.queue()
+	high := saves.AtMost*most + min(q.cooled*m.share(explain.DatabaseCPU).High, m.share(explain.RunQueue).High*most)
+	if m.Counted { // else it and its clients may have used fewer CPUs than all did
+		high = min(high, max(saves.Likely*share, q.most(cpus)))
+	}
+	gain(l, saves.Share, saves.Low*share, saves.Likely*share, high, assumes, text)
 }
 
 func (m *Minute) moreCPUs(l *lever.Lever) {
@@ -79,7 +85,11 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 	} else {
 		reason += "; this host does not show how busy the CPUs were"
 	}
-	m.queued(l, m.blame().own, 1, "the CPUs are doubled, and as many sessions work", reason)
+	enough := math.Inf(1) // nobody says how many more
+	if m.Host.Allowed < m.Host.CPUs && m.Host.Allowed > 0 {
+		enough = float64(m.Host.CPUs)
+	}
+	m.queued(l, m.blame().own, 1, enough, "the CPUs are doubled, and as many sessions work", reason)
 	switch {
 	case m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
 		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
@@ -115,7 +125,8 @@ func (m *Minute) move(l *lever.Lever) {
 		took := m.taken()
 		share, most = min(share, took/max(saves.Likely, 1e-9)), min(1, took/saves.AtMost)
 	}
-	m.queued(l, share, most, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t)+m.next())
+	all, _ := m.queue().all()
+	m.queued(l, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t)+m.next())
 	l.Next = limit(t)
 }
 
@@ -181,7 +192,7 @@ func (m *Minute) took(t Taker) string {
 
 // called names a program so that a person finds it.
 func called(t Taker) string {
-	name := screen.Clean(t.Name)
+	name := strings.TrimSpace(screen.Clean(t.Name) + " " + t.Script)
 	of := fmt.Sprintf("PID %d", t.PID)
 	if t.PID == 0 {
 		of = "of processes that have ended"
@@ -257,7 +268,8 @@ func (m *Minute) raise(l *lever.Lever) {
 		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 { // all its threads may wait where the quota stops one CPU
 			most = lever.Unit(*m.Throttled * float64(m.mostThreads()) / queue)
 		}
-		m.queued(l, m.blame().quota, most, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
+		all, _ := m.queue().all()
+		m.queued(l, m.blame().quota, most, all, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
 			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {

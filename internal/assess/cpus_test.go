@@ -44,8 +44,9 @@ func TestBlame(t *testing.T) {
 			t.Errorf("%s: first %s: %s, %q", name, l.Name, l.Why(), l.Next)
 		}
 		for _, of := range []string{lever.CPUs, lever.Neighbour, lever.Quota} {
-			if l := find(t, levers, of); l.AtMost != nil && *l.AtMost != 0 && *l.AtMost < 0.79 {
-				t.Errorf("%s: %s at most %.2f; the holders of locks may have waited for a CPU", name, of, *l.AtMost)
+			if l := find(t, levers, of); l.AtMost != nil && *l.AtMost != 0 && *l.AtMost < 0.75 {
+				t.Errorf("%s: %s at most %.2f; the holders of locks may have waited for a CPU, and 2 of 4 CPUs do the work that siblings halve",
+					name, of, *l.AtMost)
 			}
 		}
 	}

@@ -339,3 +339,21 @@ func TestQueueing(t *testing.T) {
 		t.Errorf("below a quota: quota %.2f, others %.2f, CPUs %.2f", quota, neighbour, cpus)
 	}
 }
+
+// TestMost: CPUs do no more work than their time allows, which nobody else's work then makes slower.
+func TestMost(t *testing.T) {
+	q := queueing{sessions: 20, active: 20, used: 0.9, cpus: 2, cooled: 0.15}
+	if most := q.most(2); !near(most, 1-0.9*0.85/2) {
+		t.Errorf("20 sessions that used 0.9 of 2 CPUs: at most %v", most)
+	}
+	q.clients = 0.5
+	if most := q.most(2); !near(most, 1-1.4*0.85/2) {
+		t.Errorf("with clients that used half a CPU: at most %v", most)
+	}
+	if most := q.most(1); !near(most, 1-0.9*0.85) {
+		t.Errorf("on one CPU, which clients need not use: at most %v", most)
+	}
+	if q.sessions = 300; q.most(2) != 1 { // who waits for its turn outside may come in
+		t.Errorf("with 280 idle sessions: at most %v", q.most(2))
+	}
+}

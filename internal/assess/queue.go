@@ -34,7 +34,15 @@ type queueing struct {
 	others   float64 // of them that other programs use
 	quota    float64 // of the service
 	allowed  float64 // CPUs that the service may use; 0: all
+	active   float64 // sessions at work
+	used     float64 // CPUs that they used
+	clients  float64 // CPUs that their clients on this host used
+	cooled   float64 // share of used that goes where nobody else's work comes between
 }
+
+// cooled is how much of its CPU time a service may win back where nobody comes between its turns: caches that others have filled, and
+// switches. Chosen so that bounds hold in bench/causes.
+const cooled = 0.15
 
 // queue is the service's. Its clients on this host use CPUs as it does.
 func (m *Minute) queue() queueing {
@@ -44,8 +52,15 @@ func (m *Minute) queue() queueing {
 		q.allowed = float64(m.Host.Allowed)
 	}
 	cpu := r.Part(explain.DatabaseCPU).Seconds
+	q.active, q.used, q.cooled = r.Busy/wall, cpu/wall, cooled
+	if !m.Alone { // a sibling that falls idle gives a core its whole speed
+		q.cooled = greatestHarm
+	}
 	for _, t := range m.Takers {
 		cpu += t.Seconds
+		if m.Ends != nil && m.Ends.Clients[t.PID] {
+			q.clients += t.Seconds / wall
+		}
 	}
 	for _, t := range m.others() {
 		cpu -= t.Seconds
@@ -56,7 +71,7 @@ func (m *Minute) queue() queueing {
 	}
 	if m.Ends != nil { // a session may have several workers
 		if at := (floats.Sum(m.Ends.Ran) + floats.Sum(m.Ends.Waited)) / max(floats.Sum(m.Ends.Lengths), 1e-9); at > q.sessions {
-			q.sessions, q.pause = at, 0
+			q.sessions, q.active, q.pause = at, at, 0
 		}
 	}
 	if m.Throttled != nil && m.Quota != nil && *m.Throttled > 0 {
@@ -86,10 +101,7 @@ func (q queueing) wait(cpus float64) float64 {
 // spared are the shares of the waits for a CPU that end without the quota, then without other programs, then with twice the CPUs:
 // what the one ends is not left for the next.
 func (q queueing) spared() (quota, neighbour, cpus float64) {
-	all, more := q.cpus, 2*q.cpus
-	if q.allowed > 0 && q.allowed < q.cpus {
-		all, more = q.allowed, q.cpus
-	}
+	all, more := q.all()
 	free := max(all-q.others*all/q.cpus, 0.01)
 	now := q.wait(min(q.quota, free))
 	if now <= 0 {
@@ -100,4 +112,23 @@ func (q queueing) spared() (quota, neighbour, cpus float64) {
 		return lever.Unit((now - freed) / now), 0, 0
 	}
 	return lever.Unit((now - freed) / now), lever.Unit((freed - alone) / now), lever.Unit((alone - twice) / now)
+}
+
+// all are the CPUs that the service may use, and those that it would have with more of them.
+func (q queueing) all() (now, more float64) {
+	if q.allowed > 0 && q.allowed < q.cpus {
+		return q.allowed, q.cpus
+	}
+	return q.cpus, 2 * q.cpus
+}
+
+// most is the share of active time that so many CPUs save at most. By the utilisation law (Denning and Buzen, The Operational Analysis of
+// Queueing Network Models, 1978), CPUs do at most what their time allows, and a transaction takes as much of it as before, but for what
+// cooled. Clients may use all CPUs of the host.
+func (q queueing) most(cpus float64) float64 {
+	if q.active <= 0 {
+		return 1
+	}
+	free := min(1-q.used*(1-q.cooled)/cpus, 1-(q.used+q.clients)*(1-q.cooled)/max(cpus, q.cpus))
+	return lever.Unit(max(q.sessions, q.active) * free / q.active)
 }

@@ -70,9 +70,11 @@ func weight(f explain.Finding) float64 {
 var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}
 
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes the
-// very waits that the lever would shorten. Needless work goes before CPUs are bought for it.
+// very waits that the lever would shorten. Needless work goes before CPUs are bought for it, and what a counter says before what a bound
+// does not rule out.
 func before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
+		*l.Likely < lever.Margin && weight(f) >= lever.Margin ||
 		l.Name == lever.CPUs && f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin
 }
 
@@ -222,7 +224,7 @@ func (m *Minute) held() string {
 	}
 	b := m.Report.Blockers[0]
 	named := b.PID != 0 && b.Held >= mostly && b.Held*float64(b.Share.N) >= followed
-	if m.follows(explain.Locks) && !named { // windows show more than looks once a second
+	if m.follows(explain.Locks) && !named && b.All() == "" { // windows show more than looks once a second
 		return ""
 	}
 	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to", explain.LogWait: "waited for the log",
@@ -235,7 +237,9 @@ func (m *Minute) held() string {
 		says += ", on " + b.Relation
 	}
 	if named {
-		says += ": " + b.Who()
+		return says + ": " + b.Who()
+	} else if all := b.All(); all != "" {
+		return says + ": in turn, " + all
 	}
 	return says
 }

@@ -140,7 +140,7 @@ func (m *Minute) subject() string {
 }
 
 // first is the lever that the answer names: the likeliest that could save enough, those before the others of which that
-// is certain; else one that could save much, though it is not likely to. nil: none could, as far as is known.
+// is certain, unless one is likely to save more than they can; else one that could save much, though it is not likely to. nil: none could, as far as is known.
 func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	open := ofTime(levers, func(l *lever.Lever) bool { // no device gives more than a limit that holds
 		return l.AtMost != nil && l.Open() && (m.worst() == nil || l.Name != lever.Log && l.Name != lever.Data)
@@ -154,7 +154,13 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	if len(best) == 0 {
 		return nil
 	}
-	return &best[0]
+	first := &best[0]
+	for i := range best {
+		if l := &best[i]; l.Likely != nil && *l.Likely > *first.AtMost {
+			first = l
+		}
+	}
+	return first
 }
 
 // likely is a lever of which that is known.
