@@ -60,7 +60,7 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 		}
 		d.About = append(d.About, screen.Plural(notes, "finding is", "findings are")+" for information"+shown+".")
 	}
-	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
+	d.Sections, d.Warnings, d.Rows = Sections(results, all), Lapsed(results), rows(results)
 	d.Data = Report{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
 }
@@ -242,8 +242,8 @@ func purpose(r Role) string {
 	return "Energy comes first; response times may vary."
 }
 
-// Table has a row for each result.
-func Table(results []Result) *document.Table {
+// rows has one for each result.
+func rows(results []Result) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "status"}, {Head: "severity"}, {Head: "title"},
 		{Head: "detail"}}}
 	for _, r := range results {
@@ -300,11 +300,11 @@ func Explain(c Check) *document.Document {
 			document.Titled("Who recommends it", document.Line{Text: c.Source}),
 			document.Titled("Where the sources disagree", document.Line{Text: cmp.Or(c.Disagree, "They do not.")}),
 			document.Titled("Severity by role", weights),
-		}}
+		}, Rows: severities([]Check{c})}
 }
 
-// List names checks, with what they look for and how much they weigh in each role.
-func List(checks []Check) *document.Document {
+// severities has a row for each check: what it looks for, and how much it weighs in each role.
+func severities(checks []Check) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what it looks for"}}}
 	for _, head := range []string{"db", "app", "dev"} {
 		t.Columns = append(t.Columns, document.Column{Head: head})
@@ -316,6 +316,11 @@ func List(checks []Check) *document.Document {
 		}
 		t.Add(document.Texts(row...)...)
 	}
+	return t
+}
+
+// List names checks, with what they look for and how much they weigh in each role.
+func List(checks []Check) *document.Document {
 	data := []Explained{}
 	for _, c := range checks {
 		data = append(data, explained(c))
@@ -325,7 +330,7 @@ func List(checks []Check) *document.Document {
 		Checks []Explained `json:"checks"`
 	}{document.Head{Kind: "checks", Schema: Schema}, data},
 		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
-		Sections: []document.Section{document.Titled("Checks", t)}}
+		Sections: []document.Section{document.Titled("Checks", severities(checks))}}
 }
 
 func weight(c Check, r Role, none string) string {

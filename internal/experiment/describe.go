@@ -3,30 +3,85 @@ package experiment
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
-// Describe writes what a study does, for a screen of that width: what it varies
-// and in how many runs, how long it takes, what decides, and what it changes on
-// the host. more are rows to add: a label and its text.
-func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
-	title := s.Name
-	if s.Title != s.Name {
-		title += ": " + s.Title
+// PlanSchema is the version of the JSON of plans.
+const PlanSchema = 1
+
+// Plan is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it changes
+// on the host.
+type Plan struct {
+	Study     string            `json:"study"`
+	Title     string            `json:"title"`
+	File      string            `json:"file"`
+	Hash      string            `json:"study_sha256"` // as records have it
+	Workload  string            `json:"workload"`
+	Factors   []result.Factor   `json:"factors"`
+	Absent    []result.Absent   `json:"absent"` // levels that this host does not have
+	Responses []result.Response `json:"responses"`
+	Least     float64           `json:"least_seconds"` // null: not known before the first block
+	Most      float64           `json:"most_seconds"`
+	Text      []PlanRow         `json:"text"`
+}
+
+// PlanRow is a line of a plan for people. One without a label belongs to the one before.
+type PlanRow struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// PlanDocument shows plans.
+func PlanDocument(plans ...Plan) *document.Document {
+	d := &document.Document{Name: "study", Title: "Plan", Data: struct {
+		document.Head
+		Plans []Plan `json:"plans"`
+	}{document.Head{Kind: "plans", Schema: PlanSchema}, plans}}
+	for _, p := range plans {
+		head, title := p.Study, "Plan"
+		if p.Title != p.Study {
+			head += ": " + p.Title
+		}
+		d.Answer = append(d.Answer, document.Line{Text: head})
+		if len(plans) > 1 {
+			title += " of " + p.Study
+		}
+		var pairs document.Pairs
+		for _, r := range p.Text {
+			pairs = append(pairs, document.Pair{Name: r.Label, Value: r.Text})
+		}
+		d.Sections = append(d.Sections, document.Titled(title, pairs))
 	}
-	var rows [][2]string
+	d.Rows = document.PairRows(d.Sections)
+	return d
+}
+
+// Describe says what a study does. more are rows to add: a label and its text.
+func Describe(s *Study, more ...[2]string) Plan {
+	p := Plan{Study: s.Name, Title: s.Title, File: s.File, Hash: Hash(s), Workload: s.Workload.Name, Absent: s.Absent,
+		Least: math.NaN(), Most: math.NaN()}
+	for _, f := range s.Factors {
+		p.Factors = append(p.Factors, f.Factor)
+	}
+	for _, r := range s.Responses {
+		p.Responses = append(p.Responses, r.Response)
+	}
+	if least, most := Duration(s, 0); most > 0 {
+		p.Least, p.Most = least.Seconds(), most.Seconds()
+	}
 	add := func(label string, texts ...string) {
 		for _, text := range texts {
 			if text != "" {
-				rows = append(rows, [2]string{label, text})
+				p.Text = append(p.Text, PlanRow{label, text})
 				label = ""
 			}
 		}
@@ -87,21 +142,10 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 	for _, warning := range s.Warnings() {
 		add("Warning", warning)
 	}
-	var b strings.Builder
-	width = max(width, 40)
-	wrap := func(head, text string) {
-		indent := strings.Repeat(" ", len(head))
-		for _, line := range screen.Wrap(screen.Clean(text), width-len(head)) {
-			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
-			head = indent
-		}
+	for _, r := range more {
+		add(r[0], r[1])
 	}
-	wrap("", title)
-	for _, r := range append(rows, more...) {
-		wrap("  "+screen.Pad(r[0], 8)+" ", r[1])
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p
 }
 
 func (s *Study) identity() string {

@@ -206,13 +206,12 @@ func TestFit(t *testing.T) {
 		[]result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
 		t.Errorf("absent %v, machine (-want +got):\n%s", got.Absent, diff)
 	}
-	var b strings.Builder
-	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(),
-		"  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(),
+	if text := described(t, got, 80); !strings.Contains(text,
+		"  Absent    not on this host: wait 3 (no half of operations)\n") || !strings.Contains(text,
 		"no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool {
 		return !c.Primary
 	}) && len(contrasts(got)) == 0 {
-		t.Errorf("described (%v) as\n%s", err, b.String())
+		t.Errorf("described as\n%s", text)
 	}
 	m.Measured = [][2]int{}
 	if got, err = Fit(s, m, nil); err != nil || got.Known.Measured == nil || len(got.Known.Measured) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
@@ -72,9 +73,14 @@ func TestSwitchback(t *testing.T) {
 	if least, most := Duration(s, 0); least != 5*time.Minute+10*10*time.Minute || most != least+110*18*time.Minute {
 		t.Errorf("takes %v to %v", least, most)
 	}
+	testkit.Equal(t, "testdata/switchback.txt", described(t, s, 100))
+}
+
+// described is a study's plan, on a screen of that width.
+func described(t *testing.T, s *Study, width int) string {
 	var b strings.Builder
-	testkit.OK(t, Describe(&b, s, 100))
-	testkit.Equal(t, "testdata/switchback.txt", b.String())
+	testkit.OK(t, document.WriteText(&b, PlanDocument(Describe(s)), document.TextOptions{Width: width}))
+	return b.String()
 }
 
 // The coin of each pair is fair, whatever those before it showed.
