@@ -89,7 +89,7 @@ func TestDrop(t *testing.T) {
 			got, err := Drop(s, c.why)
 			testkit.Is(t, before, fmt.Sprintf("%+v", *s), "the study was changed")
 			if c.contrasts == nil {
-				want := "t.toml: nothing that it compares is left on this host: quick: wait 1"
+				want := "t.toml: this host cannot run it: nothing that it compares is left, because quick (wait 1)"
 				if bad, ok := errors.AsType[*Problems](err); !ok || bad.Error() != want {
 					t.Fatalf("got %v, want %s", err, want)
 				}
@@ -238,7 +238,7 @@ func TestInstead(t *testing.T) {
 	s := parsed(t, strings.Replace(twoFactors, `section = "smt"`, `instead = "null"`, 1))
 	_, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "2": "slow", "3": "slow"},
 		"boot": {"off": "no firmware"}})
-	if err == nil || !strings.HasSuffix(err.Error(), "; run here instead: hostlab run null") ||
+	if err == nil || !strings.HasSuffix(err.Error(), "; 'hostlab run null' runs here") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
@@ -277,10 +277,10 @@ func TestReasonsText(t *testing.T) {
 	for _, l := range []string{"b", "c", "d", "e"} {
 		absent = append(absent, result.Absent{Factor: "cell", Level: l, Reason: "no CPU 7"})
 	}
-	if got, want := reasonsText(absent), "no CPU 7: 5 levels of cell a, b, c, ...; no core: cpus x"; got != want {
+	if got, want := reasonsText(absent), "no CPU 7 (5 levels of cell a, b, c, ...); no core (cpus x)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := reasonsText(absent[1:5]), "no core: cpus x; no CPU 7: cell b, c, d"; got != want {
+	if got, want := reasonsText(absent[1:5]), "no core (cpus x); no CPU 7 (cell b, c, d)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
