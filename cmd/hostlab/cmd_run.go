@@ -252,7 +252,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return usagef("--out %s: %w", o.dir, err)
 		}
 	}
-	err := needs(ctx, st)
+	err := settable(needs(ctx, st))
 	if err != nil && !o.dryRun {
 		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
 	}
@@ -375,7 +375,7 @@ func (o *runOptions) explain(ctx context.Context, std streams, st *experiment.St
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return stopped{"all runs that ended are recorded" + o.leftover(st) + "; go on with: " + resume}
 	}
-	return err
+	return settable(err)
 }
 
 // leftover says which levels are back.
