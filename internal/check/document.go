@@ -47,7 +47,7 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
 			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
-			{Text: fmt.Sprintf(`Start with %s; "hostlab check --explain %[1]s" gives the reason.`, found[0].ID),
+			{Text: fmt.Sprintf(`Start with %s; 'hostlab check --explain %[1]s' gives the reason.`, found[0].ID),
 				Tone: document.Quiet},
 		}
 	}

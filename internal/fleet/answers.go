@@ -203,7 +203,7 @@ func (s *Summary) Document() *document.Document {
 	}
 	switch {
 	case s.Hosts == 0:
-		answer = `The store holds no document yet. Begin with "hostlab fleet ingest SPOOL".`
+		answer = `The store holds no document yet. Begin with 'hostlab fleet ingest SPOOL'.`
 	case s.Worst != nil: // one host, one step
 		who, each := s.Worst.Host+" is", ""
 		if s.Worst.Others > 0 {

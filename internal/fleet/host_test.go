@@ -99,11 +99,11 @@ func TestDiffOfLittle(t *testing.T) {
 		want string
 	}{
 		{checked("a", "X-001"), checked("b"), `1 check finds something on one of a and b alone. The store has no facts of a or b: ` +
-			`send what "hostlab facts --format json" prints there.`},
+			`send what 'hostlab facts --format json' prints there.`},
 		{checked("a"), assessed, `0 checks find something on one of a and b alone. The store has no facts of a: ` +
-			`send what "hostlab facts --format json" prints there.`},
+			`send what 'hostlab facts --format json' prints there.`},
 		{assessed, assessed, `b and b differ in 0 settings. The store has no measurements of b or b: ` +
-			`send what "hostlab assess --format json" prints there.`},
+			`send what 'hostlab assess --format json' prints there.`},
 	} {
 		d, err := DiffDocument(c.a, c.b, now, time.Hour, nil)
 		if err != nil || d.Answer[0].Text != c.want {

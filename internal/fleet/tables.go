@@ -219,7 +219,7 @@ func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
 		case y > 0:
 			of = of[:1]
 		}
-		return fmt.Sprintf(" The store has no %s of %s: send what \"hostlab %s --format json\" prints there.", what,
+		return fmt.Sprintf(" The store has no %s of %s: send what 'hostlab %s --format json' prints there.", what,
 			strings.Join(of, " or "), command)
 	}
 	facts := lack(len(a.Facts), len(b.Facts), "facts", "facts")
@@ -340,7 +340,7 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks for %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks for %q; 'hostlab check --explain %[1]s' gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}}, Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: CheckReport{HeadOf("check"), id, list}}
 }
