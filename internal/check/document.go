@@ -35,7 +35,6 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	name := f.Identity.Hostname.Or("")
 	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role), When: started}
 	found := ByGain(results, nil) // what is to be changed, whatever is shown
-	notes := len(Findings(results)) - len(found)
 	if len(found) == 0 {
 		blind := ""
 		if n := len(withStatus(results, Unknown)); n > 0 {
@@ -51,15 +50,8 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 				Tone: document.Quiet},
 		}
 	}
-	d.About = []string{d.Title + ". " + purpose(role), judgedFor(f),
+	d.About = []string{cmp.Or(name, "This host") + " is judged as " + string(role) + ". " + purpose(role), judgedFor(f),
 		Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
-	if notes > 0 {
-		shown := map[bool]string{true: "; --all shows it", false: "; --all shows them"}[notes == 1]
-		if all {
-			shown = ""
-		}
-		d.About = append(d.About, screen.Plural(notes, "finding is", "findings are")+" for information"+shown+".")
-	}
 	d.Sections, d.Warnings, d.Rows = Sections(results, all), Lapsed(results), rows(results)
 	d.Data = Report{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
@@ -104,7 +96,7 @@ func judgedFor(f *host.Facts) string {
 	case n > mostNamed:
 		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
-	return "Judged for " + inWords(names, "and") + "."
+	return "Servers here: " + inWords(names, "and") + "."
 }
 
 // mostNamed is how many servers the head of a report names.
@@ -201,8 +193,12 @@ func Tally(results []Result) string {
 	if a := n(Accepted); a > 0 {
 		more = fmt.Sprintf(", %d accepted", a)
 	}
-	return fmt.Sprintf("%s: %d found something%s, %d passed, %d could not look, %d do not apply here",
-		screen.Count(len(results), "check"), n(Finding), more, n(OK), n(Unknown), n(NotApplicable))
+	change := len(ByGain(results, nil))
+	if notes := n(Finding) - change; notes > 0 {
+		more = fmt.Sprintf(", %d something to know%s", notes, more)
+	}
+	return fmt.Sprintf("%s: %d found something to change%s, %d passed, %d could not look, %d do not apply here",
+		screen.Count(len(results), "check"), change, more, n(OK), n(Unknown), n(NotApplicable))
 }
 
 // bySeverity counts findings: "2 high, 1 low".

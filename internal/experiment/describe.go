@@ -123,14 +123,15 @@ func Describe(s *Study, more ...[2]string) Plan {
 		add("Records", strings.Join(secondary, ", ")+" (secondary)")
 	}
 	for _, a := range s.Alphas(s.Design.Looks) {
-		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
+		each = append(each, strconv.FormatFloat(a*100, 'g', 3, 64)+" %")
 	}
-	alphas := strings.Join(each, ", then ")
+	risks := strings.Join(each, ", then ")
 	if n := len(each); n > 4 {
-		alphas = each[0] + " at the first, rising to " + each[n-1] + " at the last,"
+		risks = each[0] + " at the first, rising to " + each[n-1] + " at the last"
 	}
-	add("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha,
-		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), alphas))
+	add("Risk", fmt.Sprintf("of an effect that is none: %s %% in all, for %s at %s (%s)",
+		strconv.FormatFloat(s.Design.Alpha*100, 'g', 3, 64), screen.Count(s.Tests(), "primary comparison"),
+		screen.Count(len(s.Design.Looks), "look"), risks))
 	if s.Harm != nil {
 		add("Harm", s.harmText()...)
 	}
@@ -342,7 +343,7 @@ func (g Guard) text(retries int, own []string) string {
 	}
 	list = append(list, own...)
 	if len(list) == 0 {
-		return "none; others' CPU and steal are recorded"
+		return "none; the CPU time that others and the hypervisor took is recorded"
 	}
 	text := strings.Join(list, "; ") + "; a run that breaks one is run again"
 	if g.Mark {

@@ -67,8 +67,8 @@ func (a *Answer) Document() *document.Document {
 // head is a document with what stands above all else.
 func (a *Answer) head() *document.Document {
 	return &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name,
-		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; "+
-			"intervals at 95 %%.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
+		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs, with the same random load for each "+
+			"policy (seed %d); 95 %% intervals.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 }
 
 // Brief is the answer on one screen: what it costs, against what, how sure that is, and what to do next.
