@@ -129,7 +129,7 @@ func Describe(s *Study, more ...[2]string) Plan {
 	if n := len(each); n > 4 {
 		risks = each[0] + " at the first, rising to " + each[n-1] + " at the last"
 	}
-	add("Risk", fmt.Sprintf("of an effect that is none: %s %% in all, for %s at %s (%s)",
+	add("Chance", fmt.Sprintf("of a false effect: %s %% in all, for %s at %s (%s)",
 		strconv.FormatFloat(s.Design.Alpha*100, 'g', 3, 64), screen.Count(s.Tests(), "primary comparison"),
 		screen.Count(len(s.Design.Looks), "look"), risks))
 	if s.Harm != nil {
