@@ -64,7 +64,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 			}
 			var (
 				all   experiment.Problems
-				plans []experiment.Plan
+				plans []experiment.Outline
 			)
 			for _, a := range args {
 				find := func() (*experiment.Study, error) { return experiment.Find(a, over, runner.Known()) }

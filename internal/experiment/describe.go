@@ -18,9 +18,9 @@ import (
 // PlanSchema is the version of the JSON of plans.
 const PlanSchema = 1
 
-// Plan is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it changes
+// Outline is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it changes
 // on the host.
-type Plan struct {
+type Outline struct {
 	Study     string            `json:"study"`
 	Title     string            `json:"title"`
 	File      string            `json:"file"`
@@ -31,20 +31,20 @@ type Plan struct {
 	Responses []result.Response `json:"responses"`
 	Least     float64           `json:"least_seconds"` // null: not known before the first block
 	Most      float64           `json:"most_seconds"`
-	Text      []PlanRow         `json:"text"`
+	Text      []OutlineRow      `json:"text"`
 }
 
-// PlanRow is a line of a plan for people. One without a label belongs to the one before.
-type PlanRow struct {
+// OutlineRow is a line of it for people. One without a label belongs to the one before.
+type OutlineRow struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
 }
 
 // PlanDocument shows plans.
-func PlanDocument(plans ...Plan) *document.Document {
+func PlanDocument(plans ...Outline) *document.Document {
 	d := &document.Document{Name: "study", Title: "Plan", Data: struct {
 		document.Head
-		Plans []Plan `json:"plans"`
+		Plans []Outline `json:"plans"`
 	}{document.Head{Kind: "plans", Schema: PlanSchema}, plans}}
 	for _, p := range plans {
 		head, title := p.Study, "Plan"
@@ -66,8 +66,8 @@ func PlanDocument(plans ...Plan) *document.Document {
 }
 
 // Describe says what a study does. more are rows to add: a label and its text.
-func Describe(s *Study, more ...[2]string) Plan {
-	p := Plan{Study: s.Name, Title: s.Title, File: s.File, Hash: Hash(s), Workload: s.Workload.Name, Absent: s.Absent,
+func Describe(s *Study, more ...[2]string) Outline {
+	p := Outline{Study: s.Name, Title: s.Title, File: s.File, Hash: Hash(s), Workload: s.Workload.Name, Absent: s.Absent,
 		Least: math.NaN(), Most: math.NaN()}
 	for _, f := range s.Factors {
 		p.Factors = append(p.Factors, f.Factor)
@@ -81,7 +81,7 @@ func Describe(s *Study, more ...[2]string) Plan {
 	add := func(label string, texts ...string) {
 		for _, text := range texts {
 			if text != "" {
-				p.Text = append(p.Text, PlanRow{label, text})
+				p.Text = append(p.Text, OutlineRow{label, text})
 				label = ""
 			}
 		}

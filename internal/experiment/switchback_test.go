@@ -73,11 +73,11 @@ func TestSwitchback(t *testing.T) {
 	if least, most := Duration(s, 0); least != 5*time.Minute+10*10*time.Minute || most != least+110*18*time.Minute {
 		t.Errorf("takes %v to %v", least, most)
 	}
-	testkit.Equal(t, "testdata/switchback.txt", described(t, s, 100))
+	testkit.Equal(t, "testdata/switchback.txt", outlined(t, s, 100))
 }
 
-// described is a study's plan, on a screen of that width.
-func described(t *testing.T, s *Study, width int) string {
+// outlined is a study's plan, on a screen of that width.
+func outlined(t *testing.T, s *Study, width int) string {
 	var b strings.Builder
 	testkit.OK(t, document.WriteText(&b, PlanDocument(Describe(s)), document.TextOptions{Width: width}))
 	return b.String()
