@@ -60,10 +60,6 @@ Exit status: 0 written, 2 unusable argument.`,
 			if len(args) == 0 {
 				return usagef("name a tool: %s", strings.Join(settings.Targets(), ", "))
 			}
-			if !slices.Contains(settings.Targets(), args[0]) {
-				return usagef("export knows no tool %q; it knows %s%s", screen.Short(screen.Clean(args[0])),
-					strings.Join(settings.Targets(), ", "), meant(args[0], settings.Targets()))
-			}
 			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
@@ -73,6 +69,10 @@ Exit status: 0 written, 2 unusable argument.`,
 			return settingNames(cmd, args, s)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(settings.Targets(), args[0]) { // before anything else is asked for
+				return usagef("export knows no tool %q; it knows %s%s", screen.Short(screen.Clean(args[0])),
+					strings.Join(settings.Targets(), ", "), meant(args[0], settings.Targets()))
+			}
 			want, err := assignments(args[1:])
 			if err != nil {
 				return err

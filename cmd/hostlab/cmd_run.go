@@ -355,7 +355,7 @@ func (o *runOptions) plan(std streams, st *experiment.Study) error {
 	for _, f := range st.Factors {
 		rows = append(rows, risks(f)...)
 	}
-	return o.out.print(std, experiment.PlanDocument(experiment.Describe(st, rows...)))
+	return o.out.print(std, planDocument(experiment.Describe(st, rows...)))
 }
 
 // explain adds to an error how to go on, and shows what it is about.

@@ -98,7 +98,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 				plans = append(plans, experiment.Describe(s, note...))
 			}
 			if plans != nil {
-				if err := out.print(std, experiment.PlanDocument(plans...)); err != nil {
+				if err := out.print(std, planDocument(plans...)); err != nil {
 					return err
 				}
 			}

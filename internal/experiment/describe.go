@@ -10,13 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
-
-// PlanSchema is the version of the JSON of plans.
-const PlanSchema = 1
 
 // Outline is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it changes
 // on the host.
@@ -38,31 +34,6 @@ type Outline struct {
 type OutlineRow struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
-}
-
-// PlanDocument shows plans.
-func PlanDocument(plans ...Outline) *document.Document {
-	d := &document.Document{Name: "study", Title: "Plan", Data: struct {
-		document.Head
-		Plans []Outline `json:"plans"`
-	}{document.Head{Kind: "plans", Schema: PlanSchema}, plans}}
-	for _, p := range plans {
-		head, title := p.Study, "Plan"
-		if p.Title != p.Study {
-			head += ": " + p.Title
-		}
-		d.Answer = append(d.Answer, document.Line{Text: head})
-		if len(plans) > 1 {
-			title += " of " + p.Study
-		}
-		var pairs document.Pairs
-		for _, r := range p.Text {
-			pairs = append(pairs, document.Pair{Name: r.Label, Value: r.Text})
-		}
-		d.Sections = append(d.Sections, document.Titled(title, pairs))
-	}
-	d.Rows = document.PairRows(d.Sections)
-	return d
 }
 
 // Describe says what a study does. more are rows to add: a label and its text.

@@ -206,8 +206,8 @@ func TestFit(t *testing.T) {
 		[]result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
 		t.Errorf("absent %v, machine (-want +got):\n%s", got.Absent, diff)
 	}
-	if text := outlined(t, got, 80); !strings.Contains(text,
-		"  Absent    not on this host: wait 3 (no half of operations)\n") || !strings.Contains(text,
+	if text := outlined(got); !strings.Contains(text,
+		"Absent: not on this host: wait 3 (no half of operations)\n") || !strings.Contains(text,
 		"no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool {
 		return !c.Primary
 	}) && len(contrasts(got)) == 0 {

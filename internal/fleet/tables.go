@@ -85,7 +85,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name,
 		Answer: []document.Line{{Text: diffAnswer(a, b, apart, len(differ), len(found))}}}
 	gains := leversOf(a.Host, b.Host)
-	if len(gains) > 0 { // the reason why somebody compares them
+	if len(gains) > 0 { // the reason why a person compares them
 		title := lever.Title(gains[0].Name)
 		d.Answer[0].Text = fmt.Sprintf("%s%s: %s on %s, %s on %s. %s", strings.ToUpper(title[:1]), title[1:], gains[0].A, a.Name,
 			gains[0].B, b.Name, d.Answer[0].Text)
