@@ -76,7 +76,7 @@ func written(record []tried) string {
 
 Does %[1]shostlab set%[1]s change what it says, and does %[1]shostlab revert%[1]s restore all of it? Yes, for the %[2]d of %[3]d settings that guests
 with real kernels have. Each line says what the kernel had, and what hostlab set. Unless it says otherwise, all guests read back
-just that, %[1]shostlab verify%[1]s found it as set, and after %[1]shostlab revert%[1]s no file of the kernel differed from before.
+just that, and %[1]shostlab verify%[1]s found it as set. After %[1]shostlab revert%[1]s no file of the kernel differed from before.
 
 Values are the kernel's own words; frequencies are in kHz. Numbers in brackets count files that read so. A name in brackets is the
 setting's sysctl, which %[1]shostlab set%[1]s and %[1]shostlab settings%[1]s take too. Letters name guests:
@@ -101,8 +101,8 @@ The emulated processor and firmware lack what %[2]d settings need, so tests try 
 	fmt.Fprintf(&b, `
 ## How it was tried
 
-In each guest of the [test bed](../testbed/README.md) a program of its own reads the setting's files, and all others that lie around
-them, before and after each command, and what else the processor tells ("elsewhere"). "As before" means that no file below
+In each guest of the [test bed](../testbed/README.md) a program of its own reads the setting's files before and after each
+command. It also reads all files that lie around them, and what else the processor tells ("elsewhere"). "As before" means that no file below
 %[1]s/sys/devices/system/cpu%[1]s, %[1]s/sys/kernel/mm%[1]s, the disks' queues and %[1]s/proc/sys/{vm,kernel,fs,net}%[1]s differs, and that the journal is gone.
 %[1]sgo test -tags=system ./testbed -run TestSettings -update%[1]s writes this page; %[1]stestbed/settings.sh%[1]s tries more values.
 `, "`")

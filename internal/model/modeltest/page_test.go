@@ -61,7 +61,12 @@ func write(t *testing.T) string {
 	judged, passed, total, worst := 0, 0, 0, apart{}
 	for _, g := range groups {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", g.title, g.text)
-		source := ""
+		sources := sourcesOf(g.name)
+		fmt.Fprintf(&b, "\n%s:", map[bool]string{true: "Source", false: "Sources"}[len(sources) == 1])
+		for i, s := range sources {
+			fmt.Fprintf(&b, "%s %s.", cite(sources, i), s)
+		}
+		b.WriteString("\n\n")
 		for _, c := range Cases() {
 			if c.Group != g.name {
 				continue
@@ -71,8 +76,8 @@ func write(t *testing.T) string {
 				t.Fatalf("%s: %v", c.Name, err)
 			}
 			total++
-			verdict, away := "recorded", apart{math.Abs(c.Residual(r)), fmt.Sprintf("%s: %s, %s (%s): the model says %s, the source %s.%s",
-				residual(c, r), c.Name, c.What, g.title, number(r.Mean), number(c.Expected), sentence(r.Note))}
+			verdict, away := "recorded", apart{math.Abs(c.Residual(r)), fmt.Sprintf("%s: %s, %s: %s, source %s.%s", residual(c, r), c.Name,
+				c.What, number(r.Mean), number(c.Expected), sentence(r.Note))}
 			if c.Judged() {
 				judged++
 				verdict = "**not met**"
@@ -84,12 +89,8 @@ func write(t *testing.T) string {
 					worst = away
 				}
 			}
-			if c.Source != source { // once, above all its cases
-				source = c.Source
-				fmt.Fprintf(&b, "\nSource: %s.\n\n", source)
-			}
-			fmt.Fprintf(&b, "- %s, %s: expected %s, model %s, %s: %s%s, %s\n", c.Name, quantity(c), expected(c), figure(r),
-				replications(r), residual(c, r), tolerance(c), verdict)
+			fmt.Fprintf(&b, "- %s, %s: %s%s, model %s, %s, %s%s: %s\n", c.Name, quantity(c), expected(c),
+				cite(sources, slices.Index(sources, c.Source)), figure(r), replications(r), residual(c, r), tolerance(c), verdict)
 			if c.Judged() && !c.Passes(r) || !c.Judged() && math.Abs(c.Residual(r)) > 0.03 {
 				far = append(far, away)
 			}
@@ -98,8 +99,8 @@ func write(t *testing.T) string {
 	slices.SortStableFunc(far, func(a, b apart) int { return cmp.Compare(b.share, a.share) })
 	head := fmt.Sprintf(`# How far the power model can be believed
 
-How wrong can %[1]shostlab predict%[1]s be? Where a published or exact value follows from what its source says, by %[6]s at most
-(%[2]d of %[3]d such cases are within their tolerance). Where a source leaves open what the model needs, by up to %[7]s: the
+How wrong can %[1]shostlab predict%[1]s be? By %[6]s at most where a published or exact value follows from what its source says: %[2]d of
+%[3]d such cases are within their tolerance. Where a source leaves open what the model needs, by up to %[7]s: the
 list below has the largest residuals first. A ratio for a policy whose parameters are marked unknown is as good as
 the table of what the answer depends on, and no better. A frequency that the hardware chooses (HWP, CPPC) is bounded, not
 modelled. Energy is a model with assumed voltages and shares, which no case here validates.
@@ -121,11 +122,30 @@ This rule was set when the results were known, and the setting PERFDECPOL=single
 So the share of judged cases that are met says little: read the residuals, the recorded ones as well.
 
 All %[4]d cases stand below. Every figure of the model is simulated with a fixed seed, and has its 99 %% interval. "met" and "not met" are
-against the tolerance of the case; "recorded" is a residual that nothing is asked of. An upper bound is judged by the mean: where
+against the tolerance of the case; "recorded" is a residual that nothing is asked of. A line has the expected value, with a letter
+for its source, then the model's, the residual and its tolerance. An upper bound is judged by the mean: where
 its interval reaches beyond the bound, the row shows it. %[1]sgo test -tags=system ./internal/model/modeltest -run Page -update%[1]s writes
 this page from the cases beside it.
 `, "`", passed, judged, total, list(far), result.Percent(worst.share, 1), largest(far))
 	return head + b.String()
+}
+
+// sourcesOf are those of a section, each once.
+func sourcesOf(group string) (list []string) {
+	for _, c := range Cases() {
+		if c.Group == group && !slices.Contains(list, c.Source) {
+			list = append(list, c.Source)
+		}
+	}
+	return list
+}
+
+// cite names one of several sources.
+func cite(sources []string, i int) string {
+	if len(sources) == 1 {
+		return ""
+	}
+	return " " + string(rune('a'+i))
 }
 
 // apart is a case that is so far from its source.
@@ -139,7 +159,7 @@ func list(far []apart) string {
 		return "Nothing that was compared: every residual that is only recorded is within 3 %.\n"
 	}
 	var b strings.Builder
-	b.WriteString("Judged cases that are not met, and recorded residuals above 3 %:\n\n")
+	b.WriteString("Judged cases that are not met, and recorded residuals above 3 %, with what the model says:\n\n")
 	for _, x := range far {
 		b.WriteString("- " + x.text + "\n")
 	}
@@ -213,9 +233,9 @@ func residual(c Case, r Answer) string {
 func tolerance(c Case) string {
 	switch {
 	case c.AtMost:
-		return ", a bound, by the mean"
+		return ", a bound"
 	case c.Tolerance == 0:
 		return ""
 	}
-	return fmt.Sprintf(", tolerance %.3g %%", c.Tolerance*100)
+	return fmt.Sprintf(" of %.3g %%", c.Tolerance*100)
 }
