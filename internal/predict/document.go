@@ -79,12 +79,12 @@ func (a *Answer) brief(most int) *document.Document {
 	d, c, ask := a.head(), a.Comparisons[0], []string(nil)
 	d.Answer = []document.Line{{Text: a.cost(), Tone: document.Strong}}
 	if h := a.Machine.HostDecides; h != nil {
-		d.Answer, ask = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution}), h.Ask
+		d.Answer, ask = append(d.Answer, document.Line{Text: h.brief(), Tone: document.Caution}), h.Ask
 	}
 	d.Warnings = document.AtMost(most/2, a.Warnings, "warning")
 	result := a.comparison(c, shortTable)
 	if t, is := result[0].(*document.Table); is {
-		t.Rows = t.Rows[:min(len(t.Rows), max(2, most))]
+		t.Lead, t.Rows = "Other rows are ratios to the first, with 95 % intervals.", t.Rows[:min(len(t.Rows), max(2, most))]
 	}
 	if most < 2 {
 		result = result[:1] // without what limits its rows
