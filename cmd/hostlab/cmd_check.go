@@ -1,14 +1,12 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
-	"hostlab/internal/document"
 )
 
 func newCheck(std streams) *cobra.Command {
@@ -82,14 +80,7 @@ Exit status:
 			if m.root != "" {
 				check.Elsewhere(f, results)
 			}
-			d := check.Document(f, role, results, all, time.Now())
-			err = out.each(std, func(w io.Writer, form string) error {
-				if form == "csv" {
-					return document.WriteCSV(w, check.Table(results))
-				}
-				return writeDocument(w, d, form)
-			})
-			if err != nil {
+			if err := out.print(std, check.Document(f, role, results, all, time.Now())); err != nil {
 				return err
 			}
 			if worst, any := check.Worst(results); any && int(worst) >= slices.Index(check.Severities, failOn) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
@@ -28,6 +30,7 @@ func newExport(std streams) *cobra.Command {
 		role    check.Role
 		out     string
 		include []string
+		form    = printing{stdout: true}
 	)
 	cmd := &cobra.Command{
 		Use:   "export [flags] " + strings.Join(settings.Targets(), "|") + " [NAME=VALUE...]",
@@ -66,6 +69,10 @@ Exit status: 0 written, 2 unusable argument.`,
 			return settingNames(cmd, args, s)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(settings.Targets(), args[0]) { // before anything else is asked for
+				return usagef("export knows no tool %q; it knows %s%s", screen.Short(screen.Clean(args[0])),
+					strings.Join(settings.Targets(), ", "), meant(args[0], settings.Targets()))
+			}
 			want, err := assignments(args[1:])
 			if err != nil {
 				return err
@@ -91,7 +98,12 @@ Exit status: 0 written, 2 unusable argument.`,
 			if err != nil {
 				return usageError{err}
 			}
-			if err := writeProfile(std, p, out); err != nil {
+			if form.format == "json" {
+				err = writeProfileJSON(cmd, std, args[0], out, p, excused)
+			} else {
+				err = writeProfile(cmd, std, p, out)
+			}
+			if err != nil {
 				return err
 			}
 			for _, m := range p.Missing {
@@ -107,7 +119,8 @@ Exit status: 0 written, 2 unusable argument.`,
 	accept.flags(cmd)
 	choiceFlag(cmd, &role, "role", "", "export the recommendations for the role", check.Roles)
 	cmd.Flags().StringSliceVar(&include, "include", nil, "TuneD profiles to build on (default: the active one)")
-	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below this directory if there are several files")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write to `FILE`, or below this directory if there are several files")
+	form.flags(cmd, std, sourceForms)
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
 }
@@ -178,7 +191,7 @@ func exportItems(want, advice []setting.Assignment, role check.Role) (items []se
 
 // writeProfile writes a profile's file, or its files below a directory. On stdout each of
 // several begins with its name, as a comment.
-func writeProfile(std streams, p settings.Profile, out string) error {
+func writeProfile(cmd *cobra.Command, std streams, p settings.Profile, out string) error {
 	w, several := std.out, p.Files[0].Path != ""
 	if out == "" || out == "-" {
 		for i, f := range p.Files {
@@ -198,12 +211,34 @@ func writeProfile(std streams, p settings.Profile, out string) error {
 		if err := checkWritable("out", out); err != nil {
 			return err
 		}
-		return writeFile(out, func(f *os.File) error { _, err := f.WriteString(p.Files[0].Text); return err })
+		err := writeFile(out, func(f *os.File) error { _, err := f.WriteString(p.Files[0].Text); return err })
+		if err == nil {
+			wrote(cmd, std, out)
+		}
+		return err
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out %s: this profile has several files; name a directory", out)
 	}
 	return writeFiles(std, p, out)
+}
+
+// writeProfileJSON writes a profile with all its files, and what is not in it, for a program that installs them.
+func writeProfileJSON(cmd *cobra.Command, std streams, tool, out string, p settings.Profile, excused []string) error {
+	if err := checkWritable("out", out); err != nil {
+		return err
+	}
+	name, err := output(std, cmp.Or(out, "-"), func(w io.Writer) error {
+		return document.WriteJSON(w, struct {
+			document.Head
+			Tool    string          `json:"tool"`
+			Files   []settings.File `json:"files"`
+			Missing []string        `json:"missing"`  // what the tool cannot express
+			Excused []string        `json:"left_out"` // for an exception
+		}{document.Head{Kind: "profile", Schema: settings.Schema}, tool, p.Files, p.Missing, excused})
+	})
+	wrote(cmd, std, name)
+	return err
 }
 
 // writeFiles writes a profile of several files below a directory, and removes those of an earlier

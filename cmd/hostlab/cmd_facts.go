@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
 	"time"
@@ -57,7 +56,7 @@ to inspect, 130 interrupted.`,
 				return probePairs(cmd, std, &out)
 			}
 			if record != "" {
-				return recordMachine(cmd.Context(), std, &m, record)
+				return recordMachine(cmd, std, &m, record)
 			}
 			f, err := m.collect(cmd.Context(), "path")
 			if err != nil {
@@ -71,7 +70,7 @@ to inspect, 130 interrupted.`,
 	}
 	m.flags(cmd)
 	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also describe the storage under this path (may be repeated)")
-	out.flags(cmd, std, documentForms)
+	out.flags(cmd, std, tableForms)
 	cmd.Flags().StringVar(&record, "save", "", "instead write the source files of the facts to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&probe, "probe", false,
 		"instead measure which CPUs share a core, and compare with what the system reports")
@@ -80,7 +79,7 @@ to inspect, 130 interrupted.`,
 
 // recordMachine writes the recording beside its final name first, so that an
 // interrupted one leaves nothing.
-func recordMachine(ctx context.Context, std streams, m *machine, file string) error {
+func recordMachine(cmd *cobra.Command, std streams, m *machine, file string) error {
 	tree, done, err := m.open()
 	if err != nil {
 		return err
@@ -99,7 +98,10 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err := checkWritable("save", file); err != nil {
 		return err
 	}
-	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w, watch.Read) })
+	name, err := output(std, file, func(w io.Writer) error {
+		return host.Record(cmd.Context(), tree, "", paths, w, watch.Read)
+	})
+	wrote(cmd, std, name)
 	return err
 }
 

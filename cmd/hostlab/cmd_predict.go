@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ type predictFlags struct {
 	replications, users      int
 	seed                     uint64
 	show                     string
-	sweep, all               bool
+	sweep, both, all         bool
 	out                      printing
 }
 
@@ -50,9 +51,11 @@ hwp and amd-pstate-epp choose the clock in hardware: predict gives only bounds.
 
 Without --policy, predict compares the governors that a Linux host's driver
 offers, the current one first. On a Windows host it compares the power plans; on
-a built-in host or a host file, both. --all adds those of the other system. In a
-guest without cpufreq, the hypervisor's host decides. predict then says so
+a built-in host or a host file, both. --both adds those of the other system. In
+a guest without cpufreq, the hypervisor's host decides. predict then says so
 first, and what to ask the owner of that host.
+
+predict prints one screen, or everything with --all.
 
 --show host and --show workload print a file with all keys and comments, for you
 to change. With --host or --workload, they print that one.
@@ -75,7 +78,7 @@ inspect, 130 interrupted.`,
 		"`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
 	f.StringArrayVar(&o.policies, "policy", nil,
 		"`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
-	f.BoolVar(&o.all, "all", false, "also compare the policies of the other system")
+	f.BoolVar(&o.both, "both", false, "also compare the policies of the other system, Linux or Windows")
 	f.StringArrayVar(&o.loads, "load", nil,
 		"`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
 	f.StringVar(&o.baseline, "baseline", "",
@@ -85,7 +88,8 @@ inspect, 130 interrupted.`,
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `number` of the simulation")
 	f.BoolVar(&o.sweep, "sweep", false, "also map the first policy over loads and slice lengths")
-	o.out.flags(cmd, std, documentForms)
+	f.BoolVar(&o.all, "all", false, "print all that was simulated, instead of one screen")
+	o.out.flags(cmd, std, tableForms)
 	choiceFlag(cmd, &o.show, "show", "", "print a file to start from instead of predicting", []string{"host", "workload"})
 	complete := func(flag string, words []string) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)))
@@ -111,7 +115,12 @@ func runPredict(cmd *cobra.Command, std streams, o *predictFlags) error {
 	}
 	d := a.Document()
 	d.When = time.Now().UTC()
-	return o.out.print(std, d)
+	return o.out.each(std, func(w io.Writer, form string) error {
+		if form == "text" && !o.all {
+			return writeScreen(w, a.Brief())
+		}
+		return writeDocument(w, d, form)
+	})
 }
 
 // answer asks the model, with a line of progress on a terminal. Whatever it refuses

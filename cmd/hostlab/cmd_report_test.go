@@ -65,7 +65,7 @@ func TestReportStatus(t *testing.T) {
 		{[]string{noisy}, 11, "inconclusive"},
 		{[]string{null, noisy}, 11, "Comparison of 2 experiments"},
 		{[]string{gzip, noisy, null}, 10, "Comparison of 3 experiments"},
-		{[]string{gzip, others}, 10, "host kernel differs"},
+		{[]string{gzip, others}, 10, "host kernel: "},
 		{[]string{open}, 11, "hostlab run --restore --out " + open},
 		{[]string{gzip, "--format", "markdown"}, 10, "| effect |"},
 		{[]string{gzip, "--format", "csv"}, 10, "response.wall.s"},

@@ -62,7 +62,7 @@ Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`
 		},
 	}
 	o.at.flags(cmd, false)
-	o.flags(cmd, std, documentForms)
+	o.flags(cmd, std, tableForms)
 	cmd.Flags().StringVar(&o.owner, "owner", "", "restore only what `OWNER` changed: set, or the directory of an "+
 		"experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what revert would restore, and change nothing")

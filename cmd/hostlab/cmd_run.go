@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -35,11 +34,12 @@ type runOptions struct {
 	quiet   bool
 	window  string
 	command commandStudy
+	out     printing // of the plan
 }
 
 func newRun(std streams) *cobra.Command {
 	var (
-		o    runOptions
+		o    = runOptions{out: printing{stdout: true}}
 		over overrideFlags
 	)
 	cmd := &cobra.Command{
@@ -99,6 +99,7 @@ Exit status:
   130  interrupted`,
 		Example: `  hostlab run --levels 1,6 -- gzip -{level} --keep --force big.log
   hostlab run gzip-level --dry-run
+  hostlab run gzip-level --dry-run --format json | jq '.plans[0].factors'
   hostlab run my.toml --out results/first --yes
   hostlab run --resume --out results/first
   hostlab run log-device --set workload.size=small --set settle=1s
@@ -143,6 +144,7 @@ Exit status:
 		"`FROM-TO`, such as 22:00-04:00: touch a live service only then, in local time; on a resume, 'always' removes it")
 	over.add(cmd)
 	o.command.add(cmd)
+	o.out.flags(cmd, std, tableForms)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd
 }
@@ -162,6 +164,8 @@ func (o *runOptions) check(named, overridden bool) error {
 		return usagef("--restore puts back at once; leave --window out")
 	case o.restore && o.dryRun:
 		return usagef("--restore has no --dry-run")
+	case o.out.given() && !o.dryRun:
+		return usagef("--format is that of a plan, with --dry-run; 'hostlab report DIR --format %s' prints results", o.out.format)
 	case !named && !o.resume && !o.restore:
 		return usagef("name a study: a file, or one of those that 'hostlab study list' names; or give a command after --")
 	}
@@ -248,7 +252,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return usagef("--out %s: %w", o.dir, err)
 		}
 	}
-	err := needs(ctx, st)
+	err := settable(needs(ctx, st))
 	if err != nil && !o.dryRun {
 		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
 	}
@@ -308,7 +312,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		}
 	}
 	if !o.quiet || o.dryRun {
-		if err := o.plan(std.out, st); err != nil {
+		if err := o.plan(std, st); err != nil {
 			return err
 		}
 	}
@@ -342,8 +346,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 }
 
 // plan says what will happen and what will be written where.
-func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
-	_, width := terminal(w)
+func (o *runOptions) plan(std streams, st *experiment.Study) error {
 	to := "the record, below " + o.dir
 	if o.resume {
 		to = "goes on with the record in " + o.dir
@@ -352,7 +355,7 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 	for _, f := range st.Factors {
 		rows = append(rows, risks(f)...)
 	}
-	return experiment.Describe(w, st, width, rows...)
+	return o.out.print(std, planDocument(experiment.Describe(st, rows...)))
 }
 
 // explain adds to an error how to go on, and shows what it is about.
@@ -372,7 +375,7 @@ func (o *runOptions) explain(ctx context.Context, std streams, st *experiment.St
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return stopped{"all runs that ended are recorded" + o.leftover(st) + "; go on with: " + resume}
 	}
-	return err
+	return settable(err)
 }
 
 // leftover says which levels are back.

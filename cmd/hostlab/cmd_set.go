@@ -77,7 +77,7 @@ Exit status:
 	o.at.flags(cmd, false)
 	o.accept.flags(cmd)
 	choiceFlag(cmd, &o.role, "role", "", "also apply what check advises for the role", check.Roles)
-	o.flags(cmd, std, documentForms)
+	o.flags(cmd, std, tableForms)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep what could be set if something else fails")

@@ -71,7 +71,7 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 	}
 	at.flags(cmd, true)
 	cmd.Flags().Lookup("root").Usage = "a machine in place of this one: a directory tree, or a .txtar file of 'facts --save' (- for stdin)"
-	out.flags(cmd, std, documentForms)
+	out.flags(cmd, std, tableForms)
 	return cmd
 }
 

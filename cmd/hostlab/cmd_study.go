@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,10 @@ Exit status: 0 done, 2 a study that cannot be used.`,
 }
 
 func newStudyCheck(std streams) *cobra.Command {
-	var o overrideFlags
+	var (
+		o   overrideFlags
+		out printing
+	)
 	cmd := &cobra.Command{
 		Use:   "check [flags] FILE|NAME...",
 		Short: "Say what a study would do, or list all its problems",
@@ -58,9 +62,11 @@ Exit status: 0 all can be used, 2 one cannot.`,
 			if err != nil {
 				return err
 			}
-			var all experiment.Problems
-			_, width := terminal(std.out)
-			for i, a := range args {
+			var (
+				all   experiment.Problems
+				plans []experiment.Outline
+			)
+			for _, a := range args {
 				find := func() (*experiment.Study, error) { return experiment.Find(a, over, runner.Known()) }
 				if a == "-" {
 					find = func() (*experiment.Study, error) { return experiment.Read("stdin", std.in, over, runner.Known()) }
@@ -89,10 +95,10 @@ Exit status: 0 all can be used, 2 one cannot.`,
 				default:
 					note = append(note, [2]string{"Note", "run would refuse it: " + bad.Error()})
 				}
-				if i > 0 {
-					fmt.Fprintln(std.out)
-				}
-				if err := experiment.Describe(std.out, s, width, note...); err != nil {
+				plans = append(plans, experiment.Describe(s, note...))
+			}
+			if plans != nil {
+				if err := out.print(std, planDocument(plans...)); err != nil {
 					return err
 				}
 			}
@@ -103,6 +109,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 		},
 	}
 	o.add(cmd)
+	out.flags(cmd, std, tableForms)
 	return cmd
 }
 
@@ -134,14 +141,16 @@ Exit status: 0 done, 2 unusable flag.`,
 }
 
 func newStudyShow(std streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show NAME",
+	out := printing{ending: ".toml"}
+	cmd := &cobra.Command{
+		Use:   "show [flags] NAME",
 		Short: "Print the file of a built-in study",
 		Long: `show prints the file of a built-in study, byte for byte. Copy it to start your
 own.
 
 Exit status: 0 done, 2 no such study.`,
-		Example:           `  hostlab study show gzip-level > my.toml`,
+		Example: `  hostlab study show gzip-level > my.toml
+  hostlab study show gzip-level --out my.toml`,
 		Args:              takes(1, 1, "one name of a study"),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -153,10 +162,22 @@ Exit status: 0 done, 2 no such study.`,
 			if err != nil {
 				return err
 			}
-			_, err = std.out.Write(s.Source)
-			return err
+			return out.each(std, func(w io.Writer, form string) error {
+				if form == "json" {
+					return document.WriteJSON(w, struct {
+						document.Head
+						Name   string `json:"name"`
+						Title  string `json:"title"`
+						Source string `json:"source"` // the file, TOML
+					}{document.Head{Kind: "study", Schema: listSchema}, s.Name, s.Title, string(s.Source)})
+				}
+				_, err := w.Write(s.Source)
+				return err
+			})
 		},
 	}
+	out.flags(cmd, std, sourceForms)
+	return cmd
 }
 
 func newStudySchema(std streams) *cobra.Command {

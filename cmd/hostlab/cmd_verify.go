@@ -72,7 +72,7 @@ Exit status:
 	}
 	at.flags(cmd, true)
 	accept.flags(cmd)
-	out.flags(cmd, std, documentForms)
+	out.flags(cmd, std, tableForms)
 	status.flag(cmd, "end with status 10 if a value is not as it was set")
 	return cmd
 }

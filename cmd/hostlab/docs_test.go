@@ -13,7 +13,27 @@ import (
 	"hostlab/internal/testkit"
 )
 
-var documented = regexp.MustCompile("(?m)^ +(?:sudo )?hostlab (.*)$|`(?:sudo )?hostlab ([^`]*)`")
+// Commands stand in blocks: by themselves, behind a pipe, through ssh or in a container; and in sentences.
+var (
+	indented = regexp.MustCompile(`(?m)^ {4,}.*$`)
+	inBlock  = regexp.MustCompile(`(?:^ +|[|;&] |/usr/bin/|ssh \S+ )(?:sudo )?hostlab ([^|]*)|hostlab:VERSION ([a-z][^|]*)`)
+	inText   = regexp.MustCompile("`(?:sudo )?hostlab ([^`]*)`")
+)
+
+// documented are the commands of a page.
+func documented(page string) (lines []string) {
+	matches := inText.FindAllStringSubmatch(page, -1)
+	for _, line := range indented.FindAllString(page, -1) {
+		matches = append(matches, inBlock.FindAllStringSubmatch(line, -1)...)
+	}
+	for _, m := range matches {
+		line := strings.Join(m[1:], "")
+		if !strings.HasPrefix(line, "watch  ") { // a picture of its screen
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // Each command in README and docs is one that the program takes as it stands there: its commands, flags and arguments.
 func TestDocumentedCommands(t *testing.T) {
@@ -21,11 +41,7 @@ func TestDocumentedCommands(t *testing.T) {
 	n := 0
 	for _, f := range append(files, "../../README.md") {
 		b := testkit.Must(os.ReadFile(f))(t)
-		for _, m := range documented.FindAllStringSubmatch(string(b), -1) {
-			line := m[1] + m[2]
-			if strings.HasPrefix(line, "watch  ") { // a picture of its screen
-				continue
-			}
+		for _, line := range documented(string(b)) {
 			args, err := asTyped(line)
 			if err == nil {
 				err = taken(args)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"hostlab/internal/cpus"
@@ -55,6 +57,14 @@ func fitHere(ctx context.Context, st *experiment.Study) (*experiment.Study, erro
 		return nil, err
 	}
 	return experiment.Fit(st, m, runner.Look)
+}
+
+// settable adds to what is wrong with a parameter of the workload the flag that sets it.
+func settable(err error) error {
+	if p, ok := errors.AsType[*workload.ParamError](err); ok {
+		return fmt.Errorf("%w; set it with --set workload.%s=VALUE", err, p.Name)
+	}
+	return err
 }
 
 // needs looks for the programs that a study's workload takes at any of its levels. The

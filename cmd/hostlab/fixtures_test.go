@@ -37,7 +37,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-var checkTally = regexp.MustCompile(`\d+ checks: (\d+ found something), \d+ passed, (\d+ could not look), \d+ do not apply\s+here\.`)
+var checkTally = regexp.MustCompile(`\d+ checks: (\d+ found something to change(?:, \d+ something to know)?), \d+ passed, (\d+ could not look), \d+ do not apply\s+here\.`)
 
 // tell compares one line a finding, by role, with what is on file.
 func tell(t *testing.T, name, root string) {

@@ -105,9 +105,10 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			if host != "" {
 				return usagef("metrics are of all hosts")
 			}
-			_, err := output(std, out, func(w io.Writer) error {
+			name, err := output(std, out, func(w io.Writer) error {
 				return web.WriteMetrics(cmd.Context(), w, web.Config{Store: s, Stale: o.stale, Version: versionText()})
 			})
+			wrote(cmd, std, name)
 			return err
 		}
 		points, err := s.Points(cmd.Context(), host)
@@ -117,7 +118,8 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if len(points) == 0 && host != "" {
 			return usagef("the store has no assessment of host %q; 'hostlab fleet hosts' lists them", host)
 		}
-		_, err = output(std, out, func(w io.Writer) error { return fleet.WritePoints(w, points) })
+		name, err := output(std, out, func(w io.Writer) error { return fleet.WritePoints(w, points) })
+		wrote(cmd, std, name)
 		return err
 	})
 	cmd.Flags().StringVar(&host, "host", "", "only host `NAME` (default: all)")

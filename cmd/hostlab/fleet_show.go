@@ -38,7 +38,7 @@ func showing(std streams, o *fleetOptions, forms []string, cmd *cobra.Command,
 
 func newFleetStatus(std streams) *cobra.Command {
 	o, x := &fleetOptions{}, &exceptions{}
-	cmd := showing(std, o, documentForms, &cobra.Command{
+	cmd := showing(std, o, tableForms, &cobra.Command{
 		Use:   "status [flags]",
 		Short: "All hosts in one answer: findings, levers, unknown hosts",
 		Long: `status says in one answer how all hosts are: where to begin, which hosts are not

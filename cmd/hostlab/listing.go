@@ -7,7 +7,7 @@ import (
 	"hostlab/internal/workload/all"
 )
 
-// listSchema is the version of the JSON of lists and of what 'workload' prints.
+// listSchema is the version of the JSON of lists, of plans and files of studies, and of what 'workload' prints.
 const listSchema = 1
 
 // named is a member of a list.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/document"
+	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
 
@@ -24,14 +25,18 @@ type printing struct {
 	forms  []string    // that the command has; the first is the usual one
 	given  func() bool // whether --format was
 	stdout bool        // its only place: the command's --out is something else
+	ending string      // of files of the first form, beside that of all commands
+	wrote  func(file string)
 }
 
 // endings of files name their form where --format does not.
 var endings = map[string]string{".txt": "text", ".json": "json", ".html": "html", ".htm": "html", ".md": "markdown",
 	".csv": "csv"}
 
-// documentForms are those of every document, and tableForms those of one whose first table is the answer.
+// documentForms are those of every document, tableForms those of one that has rows, and sourceForms those of files for
+// other programs.
 var (
+	sourceForms   = []string{"text", "json"}
 	documentForms = names(document.Formats, func(f document.Format) string { return f.Name })
 	tableForms    = append(slices.Clone(documentForms), "csv")
 )
@@ -41,6 +46,7 @@ func (p *printing) flags(cmd *cobra.Command, std streams, forms []string) {
 	p.forms = forms
 	choiceFlag(cmd, &p.format, "format", forms[0], "output", forms)
 	p.given = func() bool { return cmd.Flags().Changed("format") }
+	p.wrote = func(file string) { wrote(cmd, std, file) }
 	cmd.PreRunE = func(*cobra.Command, []string) error { return p.check(std) }
 	if p.stdout {
 		return
@@ -53,10 +59,19 @@ func (p *printing) flags(cmd *cobra.Command, std streams, forms []string) {
 
 // form is that of a file.
 func (p *printing) form(file string) string {
-	if end := endings[strings.ToLower(filepath.Ext(file))]; end != "" && (p.given == nil || !p.given()) {
+	if end := p.named(file); end != "" && (p.given == nil || !p.given()) {
 		return end
 	}
 	return p.format
+}
+
+// named is the form that a file's ending names; "": none.
+func (p *printing) named(file string) string {
+	end := strings.ToLower(filepath.Ext(file))
+	if p.ending != "" && end == p.ending {
+		return p.forms[0]
+	}
+	return endings[end]
 }
 
 // places are where to print.
@@ -74,14 +89,18 @@ func (p *printing) check(std streams) error {
 		form := p.form(file)
 		end := filepath.Ext(file)
 		switch {
-		case len(end) > 1 && endings[strings.ToLower(end)] == "" && !p.given():
+		case len(end) > 1 && p.named(file) == "" && !p.given():
 			return usagef("--out %s: no format has the ending %s; name one with --format", file, end)
 		case seen[filepath.Clean(file)]:
 			return usagef("--out names %s twice", file)
 		case !slices.Contains(p.forms, form):
 			return usagef("--out %s: this command prints %s; name one with --format", file, strings.Join(p.forms, ", "))
 		case tty && file == "-" && form == "html":
-			return usagef("a page is not for a terminal; name a file, as in --out page.html")
+			to := "name a file, as in --out page.html"
+			if p.stdout {
+				to = "write it to a file, as in > page.html"
+			}
+			return usagef("a page is not for a terminal; %s", to)
 		}
 		if err := checkWritable("out", file); err != nil {
 			return err
@@ -100,7 +119,10 @@ func (p *printing) print(std streams, d *document.Document) error {
 func (p *printing) each(std streams, write func(w io.Writer, form string) error) error {
 	var errs []error
 	for _, file := range p.places() {
-		_, err := output(std, file, func(w io.Writer) error { return write(w, p.form(file)) })
+		name, err := output(std, file, func(w io.Writer) error { return write(w, p.form(file)) })
+		if name != "" && p.wrote != nil {
+			p.wrote(name)
+		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -118,6 +140,13 @@ func writeDocument(w io.Writer, d *document.Document, form string) error {
 	d.Footer = cmp.Or(d.Footer, "hostlab "+versionText())
 	i := max(0, slices.Index(documentForms, form)) // "" is the first, text
 	return document.Formats[i].Write(w, d, layout(w))
+}
+
+// wrote says on a terminal where a document went, which would else show nothing. Scripts and logs have the status.
+func wrote(cmd *cobra.Command, std streams, file string) {
+	if tty, _ := terminal(std.err); tty && file != "" {
+		fmt.Fprintln(notes(cmd, std), "hostlab: wrote "+screen.Clean(file))
+	}
 }
 
 // writeScreen prints a document that fits a screen, in its columns wherever it goes.

@@ -46,7 +46,7 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 			q.Loads = append(q.Loads, l)
 		}
 	}
-	if q, err = (predict.Asked{Question: q, Policies: o.policies, Baseline: o.baseline, All: o.all}).Read(); err != nil {
+	if q, err = (predict.Asked{Question: q, Policies: o.policies, Baseline: o.baseline, All: o.both}).Read(); err != nil {
 		return q, usageError{err}
 	}
 	return q, nil

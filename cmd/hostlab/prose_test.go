@@ -22,6 +22,10 @@ var unplain = regexp.MustCompile(`(?i)\b(whoever|somebody|told|surely|all the sa
 
 const mostWords = 25
 
+// misquoted is a command in a message that does not stand in single quotes, as all others do. Double quotes are for words
+// that others wrote.
+var misquoted = regexp.MustCompile("\\\\\"hostlab [a-z%]|`[^`]* \"hostlab [a-z%]|\"[^\"`]*`hostlab [a-z]")
+
 // README is what a stranger reads first.
 const readmeLines, readmeColumns = 140, 110
 
@@ -81,6 +85,7 @@ func TestProse(t *testing.T) {
 			}
 			for i, line := range strings.Split(string(b), "\n") {
 				testkit.Is(t, "", unplain.FindString(prose(line)), path, i+1)
+				testkit.Is(t, "", misquoted.FindString(line), path, i+1)
 			}
 			return nil
 		}))

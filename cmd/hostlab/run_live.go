@@ -50,7 +50,7 @@ func (o *runOptions) permitLive(ctx context.Context, std streams, st *experiment
 	}
 	service, err := runner.Service(ctx, st, before)
 	if err != nil {
-		return usagef("workload %s: %w", st.Workload.Name, err)
+		return usagef("workload %s: %w", st.Workload.Name, settable(err))
 	}
 	if !o.quiet && (o.yes || askable(std)) {
 		o.showLive(std.err, st, service)

@@ -26,7 +26,7 @@ func TestPlanNamesRisks(t *testing.T) {
 	testkit.Is(t, 3, strings.Count(out.String(), "Risk"), "risks")
 	out.Reset()
 	st.Design.Looks = []int{3}
-	if err := (&runOptions{}).plan(&out, st); err != nil || !strings.Contains(out.String(), "f at off: if the server or its host crashes") {
+	if err := (&runOptions{}).plan(streams{out: &out}, st); err != nil || !strings.Contains(out.String(), "f at off: if the server or its host crashes") {
 		t.Errorf("%v: a plan without the risk:\n%s", err, out.String())
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // own are commands of hostlab that a report prints: on a line of their own, or in a sentence.
-var own = regexp.MustCompile(`(?m)^  (hostlab .*)$|"(hostlab [^"]*)"`)
+var own = regexp.MustCompile(`(?m)^  (hostlab .*)$|"(hostlab [^"]*)"|'(hostlab [^']*)'`)
 
 // TestPrintedCommandsParse: what a report says to type has the commands, flags and arguments that this program takes.
 func TestPrintedCommandsParse(t *testing.T) {
@@ -68,7 +68,7 @@ func parsed(t *testing.T, a *report.Assessment, seen map[string]bool) {
 		var b bytes.Buffer
 		testkit.OK(t, document.WriteText(&b, d, document.TextOptions{Width: 1 << 20}))
 		for _, m := range own.FindAllStringSubmatch(b.String(), -1) {
-			line := m[1] + m[2]
+			line := m[1] + m[2] + m[3]
 			if seen[line] {
 				continue
 			}

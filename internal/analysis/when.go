@@ -13,7 +13,7 @@ func (a *Analysis) When() string {
 	case a.Hours >= 24:
 		return "Runs began in all hours of the day"
 	case a.Hours == 1:
-		return "All runs began in one hour of the day; others may differ"
+		return "All runs began within one hour of the day: at other hours the effect may be another"
 	}
-	return fmt.Sprintf("Runs began in %d hours of the day; others may differ", a.Hours)
+	return fmt.Sprintf("Runs began in %d hours of the day: at others the effect may be another", a.Hours)
 }

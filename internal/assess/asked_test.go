@@ -37,7 +37,7 @@ func TestAsked(t *testing.T) {
 		t.Errorf("%+v", m.Asked)
 	}
 	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 8}}
-	if m.Confide(); !strings.Contains(m.Server()[0].Text, "postgres (PID 812) at 127.0.0.1:5432") || m.Server()[0].Step != `run "hostlab assess --service pid:812"` {
+	if m.Confide(); !strings.Contains(m.Server()[0].Text, "postgres (PID 812) at 127.0.0.1:5432") || m.Server()[0].Step != `run 'hostlab assess --service pid:812'` {
 		t.Errorf("%+v", m.Server())
 	}
 }

@@ -103,7 +103,7 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 func (m *Minute) widen() lever.Next {
 	next := lever.Next{Note: "it was started for some CPUs alone: see CPUAffinity= and AllowedCPUs= of its unit, cpuset and taskset"}
 	if m.Service.PID != 0 && m.Service.Kind == service.Process {
-		next = lever.Next{Command: fmt.Sprintf("taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1, m.Service.PID),
+		next = lever.Next{Command: fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1, m.Service.PID),
 			Note: "it may use all CPUs until it is started anew"}
 	}
 	return next
@@ -221,7 +221,7 @@ func limit(t Taker) lever.Next {
 		return lever.Next{Note: "give it a CPU limit: " + cmp.Or(next.Note, "ask the runtime of "+t.Container.String())}
 	}
 	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") { // whose units a manager of its own has
-		return lever.Next{Command: "systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
+		return lever.Next{Command: "sudo systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: screen.Clean(u) + " gives its CPUs away while others want them"}
 	}
 	name, all := screen.Clean(t.Name), append([]int{t.PID}, t.Others...)
@@ -247,9 +247,9 @@ func limit(t Taker) lever.Next {
 func each(command string, pids []int) string {
 	list := strings.Trim(fmt.Sprint(pids), "[]")
 	if len(pids) == 1 {
-		return command + " " + list
+		return "sudo " + command + " " + list
 	}
-	return "echo " + list + " | xargs -n1 " + command
+	return "echo " + list + " | sudo xargs -n1 " + command
 }
 
 // raise is the lever on the service's own limit.

@@ -22,14 +22,14 @@ func TestBlame(t *testing.T) {
 		says      string
 		step      string
 	}{
-		"a neighbour": {[]Taker{{Taker: hog}}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "systemctl set-property --runtime hog.service CPUWeight=1"},
+		"a neighbour": {[]Taker{{Taker: hog}}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "sudo systemctl set-property --runtime hog.service CPUWeight=1"},
 		"a shell's loop": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 2, Seconds: 30}}}, nil, 0, lever.Neighbour,
-			"sh (2 processes, PID 7)", "echo 7 9 | xargs -n1 chrt --all-tasks --idle --pid 0"},
+			"sh (2 processes, PID 7)", "echo 7 9 | sudo xargs -n1 chrt --all-tasks --idle --pid 0"},
 		"in a session": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 9, Seconds: 30}, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour,
 			"sh (9 processes, PID 7)", "echo 19 | sudo tee /proc/7/autogroup /proc/9/autogroup"},
-		"in a group":      {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
-		"idle already":    {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByThread, Idle: true}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "taskset --all-tasks --cpu-list --pid 0 7"},
-		"a user's unit":   {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Group: "/user.slice/user-1.slice/user@1.service/app.slice/x.service"}}}, nil, 0, lever.Neighbour, "x.service", "chrt --all-tasks --idle --pid 0 7"},
+		"in a group":      {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "sudo taskset --all-tasks --cpu-list --pid 0 7"},
+		"idle already":    {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByThread, Idle: true}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "sudo taskset --all-tasks --cpu-list --pid 0 7"},
+		"a user's unit":   {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Group: "/user.slice/user-1.slice/user@1.service/app.slice/x.service"}}}, nil, 0, lever.Neighbour, "x.service", "sudo chrt --all-tasks --idle --pid 0 7"},
 		"its own threads": {nil, nil, 0, lever.CPUs, "95 % busy", ""},
 		"its quota":       {[]Taker{{Taker: hog}}, new(42.0), 0, lever.Quota, "stopped its threads for 42.0 s in 10.0 s", ""},
 	} {

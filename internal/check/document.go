@@ -35,7 +35,6 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	name := f.Identity.Hostname.Or("")
 	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role), When: started}
 	found := ByGain(results, nil) // what is to be changed, whatever is shown
-	notes := len(Findings(results)) - len(found)
 	if len(found) == 0 {
 		blind := ""
 		if n := len(withStatus(results, Unknown)); n > 0 {
@@ -47,20 +46,13 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
 			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
-			{Text: fmt.Sprintf(`Start with %s; "hostlab check --explain %[1]s" gives the reason.`, found[0].ID),
+			{Text: fmt.Sprintf(`Start with %s; 'hostlab check --explain %[1]s' gives the reason.`, found[0].ID),
 				Tone: document.Quiet},
 		}
 	}
-	d.About = []string{d.Title + ". " + purpose(role), judgedFor(f),
+	d.About = []string{cmp.Or(name, "This host") + " is judged as " + string(role) + ". " + purpose(role), judgedFor(f),
 		Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
-	if notes > 0 {
-		shown := map[bool]string{true: "; --all shows it", false: "; --all shows them"}[notes == 1]
-		if all {
-			shown = ""
-		}
-		d.About = append(d.About, screen.Plural(notes, "finding is", "findings are")+" for information"+shown+".")
-	}
-	d.Sections, d.Warnings = Sections(results, all), Lapsed(results)
+	d.Sections, d.Warnings, d.Rows = Sections(results, all), Lapsed(results), rows(results)
 	d.Data = Report{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
 }
@@ -104,7 +96,7 @@ func judgedFor(f *host.Facts) string {
 	case n > mostNamed:
 		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
 	}
-	return "Judged for " + inWords(names, "and") + "."
+	return "Servers here: " + inWords(names, "and") + "."
 }
 
 // mostNamed is how many servers the head of a report names.
@@ -201,8 +193,12 @@ func Tally(results []Result) string {
 	if a := n(Accepted); a > 0 {
 		more = fmt.Sprintf(", %d accepted", a)
 	}
-	return fmt.Sprintf("%s: %d found something%s, %d passed, %d could not look, %d do not apply here",
-		screen.Count(len(results), "check"), n(Finding), more, n(OK), n(Unknown), n(NotApplicable))
+	change := len(ByGain(results, nil))
+	if notes := n(Finding) - change; notes > 0 {
+		more = fmt.Sprintf(", %d something to know%s", notes, more)
+	}
+	return fmt.Sprintf("%s: %d found something to change%s, %d passed, %d could not look, %d do not apply here",
+		screen.Count(len(results), "check"), change, more, n(OK), n(Unknown), n(NotApplicable))
 }
 
 // bySeverity counts findings: "2 high, 1 low".
@@ -242,8 +238,8 @@ func purpose(r Role) string {
 	return "Energy comes first; response times may vary."
 }
 
-// Table has a row for each result.
-func Table(results []Result) *document.Table {
+// rows has one for each result.
+func rows(results []Result) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "status"}, {Head: "severity"}, {Head: "title"},
 		{Head: "detail"}}}
 	for _, r := range results {
@@ -300,11 +296,11 @@ func Explain(c Check) *document.Document {
 			document.Titled("Who recommends it", document.Line{Text: c.Source}),
 			document.Titled("Where the sources disagree", document.Line{Text: cmp.Or(c.Disagree, "They do not.")}),
 			document.Titled("Severity by role", weights),
-		}}
+		}, Rows: severities([]Check{c})}
 }
 
-// List names checks, with what they look for and how much they weigh in each role.
-func List(checks []Check) *document.Document {
+// severities has a row for each check: what it looks for, and how much it weighs in each role.
+func severities(checks []Check) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what it looks for"}}}
 	for _, head := range []string{"db", "app", "dev"} {
 		t.Columns = append(t.Columns, document.Column{Head: head})
@@ -316,6 +312,11 @@ func List(checks []Check) *document.Document {
 		}
 		t.Add(document.Texts(row...)...)
 	}
+	return t
+}
+
+// List names checks, with what they look for and how much they weigh in each role.
+func List(checks []Check) *document.Document {
 	data := []Explained{}
 	for _, c := range checks {
 		data = append(data, explained(c))
@@ -325,7 +326,7 @@ func List(checks []Check) *document.Document {
 		Checks []Explained `json:"checks"`
 	}{document.Head{Kind: "checks", Schema: Schema}, data},
 		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
-		Sections: []document.Section{document.Titled("Checks", t)}}
+		Sections: []document.Section{document.Titled("Checks", severities(checks))}}
 }
 
 func weight(c Check, r Role, none string) string {

@@ -78,7 +78,7 @@ func Unusable(param string, err error) error {
 	return err
 }
 
-const facts = "`hostlab facts` lists those that are there"
+const facts = "'hostlab facts' lists those that are there"
 
 // SMT reports whether a core has two threads that this process may use.
 func (m *Machine) SMT() bool { return len(m.Cores()) < len(m.ids) }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hostlab/internal/picture"
@@ -31,6 +32,7 @@ type Document struct {
 	About    []string  // what was looked at, where, when, with which evidence
 	Warnings []string  // what limits the answer
 	Sections []Section // in the order in which they are read
+	Rows     *Table    // what CSV has; nil: the first table that a page shows
 	Footer   string    // of the page
 	// Data is the report as JSON: a struct with the schema that docs/schema has of it.
 	Data any
@@ -278,16 +280,33 @@ func (d *Document) shown(where Medium) []Section {
 	return out
 }
 
-// FirstTable is the one that a document's CSV has; nil: there is none.
+// FirstTable is the one that a document's CSV has, also without a row, so that programs find its head; nil: there is none.
 func (d *Document) FirstTable() *Table {
-	for _, s := range d.shown(Page) {
+	if d.Rows != nil {
+		return d.Rows
+	}
+	for _, s := range d.Sections {
 		for _, b := range s.Blocks {
-			if t, ok := b.(*Table); ok {
+			if t, ok := b.(*Table); ok && t != nil && s.Where != Terminal {
 				return t
 			}
 		}
 	}
 	return nil
+}
+
+// PairRows are the named values of some sections, a row each.
+func PairRows(sections []Section) *Table {
+	t := &Table{Columns: Columns{}.Names("section", "name", "value", "source")}
+	for _, s := range sections {
+		for _, b := range s.Blocks {
+			pairs, _ := b.(Pairs)
+			for _, p := range pairs {
+				t.Add(Texts(s.Title, p.Name, strings.Join(append([]string{p.Value}, p.More...), "; "), p.Source)...)
+			}
+		}
+	}
+	return t
 }
 
 // empty reports a block without anything in it.

@@ -3,8 +3,8 @@ package experiment
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,19 +14,45 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Describe writes what a study does, for a screen of that width: what it varies
-// and in how many runs, how long it takes, what decides, and what it changes on
-// the host. more are rows to add: a label and its text.
-func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
-	title := s.Name
-	if s.Title != s.Name {
-		title += ": " + s.Title
+// Outline is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it changes
+// on the host.
+type Outline struct {
+	Study     string            `json:"study"`
+	Title     string            `json:"title"`
+	File      string            `json:"file"`
+	Hash      string            `json:"study_sha256"` // as records have it
+	Workload  string            `json:"workload"`
+	Factors   []result.Factor   `json:"factors"`
+	Absent    []result.Absent   `json:"absent"` // levels that this host does not have
+	Responses []result.Response `json:"responses"`
+	Least     float64           `json:"least_seconds"` // null: not known before the first block
+	Most      float64           `json:"most_seconds"`
+	Text      []OutlineRow      `json:"text"`
+}
+
+// OutlineRow is a line of it for people. One without a label belongs to the one before.
+type OutlineRow struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// Describe says what a study does. more are rows to add: a label and its text.
+func Describe(s *Study, more ...[2]string) Outline {
+	p := Outline{Study: s.Name, Title: s.Title, File: s.File, Hash: Hash(s), Workload: s.Workload.Name, Absent: s.Absent,
+		Least: math.NaN(), Most: math.NaN()}
+	for _, f := range s.Factors {
+		p.Factors = append(p.Factors, f.Factor)
 	}
-	var rows [][2]string
+	for _, r := range s.Responses {
+		p.Responses = append(p.Responses, r.Response)
+	}
+	if least, most := Duration(s, 0); most > 0 {
+		p.Least, p.Most = least.Seconds(), most.Seconds()
+	}
 	add := func(label string, texts ...string) {
 		for _, text := range texts {
 			if text != "" {
-				rows = append(rows, [2]string{label, text})
+				p.Text = append(p.Text, OutlineRow{label, text})
 				label = ""
 			}
 		}
@@ -68,14 +94,15 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 		add("Records", strings.Join(secondary, ", ")+" (secondary)")
 	}
 	for _, a := range s.Alphas(s.Design.Looks) {
-		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
+		each = append(each, strconv.FormatFloat(a*100, 'g', 3, 64)+" %")
 	}
-	alphas := strings.Join(each, ", then ")
+	risks := strings.Join(each, ", then ")
 	if n := len(each); n > 4 {
-		alphas = each[0] + " at the first, rising to " + each[n-1] + " at the last,"
+		risks = each[0] + " at the first, rising to " + each[n-1] + " at the last"
 	}
-	add("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha,
-		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), alphas))
+	add("Chance", fmt.Sprintf("of a false effect: %s %% in all, for %s at %s (%s)",
+		strconv.FormatFloat(s.Design.Alpha*100, 'g', 3, 64), screen.Count(s.Tests(), "primary comparison"),
+		screen.Count(len(s.Design.Looks), "look"), risks))
 	if s.Harm != nil {
 		add("Harm", s.harmText()...)
 	}
@@ -87,21 +114,10 @@ func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 	for _, warning := range s.Warnings() {
 		add("Warning", warning)
 	}
-	var b strings.Builder
-	width = max(width, 40)
-	wrap := func(head, text string) {
-		indent := strings.Repeat(" ", len(head))
-		for _, line := range screen.Wrap(screen.Clean(text), width-len(head)) {
-			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
-			head = indent
-		}
+	for _, r := range more {
+		add(r[0], r[1])
 	}
-	wrap("", title)
-	for _, r := range append(rows, more...) {
-		wrap("  "+screen.Pad(r[0], 8)+" ", r[1])
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p
 }
 
 func (s *Study) identity() string {
@@ -298,7 +314,7 @@ func (g Guard) text(retries int, own []string) string {
 	}
 	list = append(list, own...)
 	if len(list) == 0 {
-		return "none; others' CPU and steal are recorded"
+		return "none; the CPU time that others and the hypervisor took is recorded"
 	}
 	text := strings.Join(list, "; ") + "; a run that breaks one is run again"
 	if g.Mark {

@@ -104,22 +104,22 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason, Follows: true})
 		}
 		if f.Directories != nil {
-			return nil, s.unfit(out.Absent, "factor "+f.Name+", "+reason+" on this host")
+			return nil, s.unfit(out.Absent, "of factor "+f.Name+", "+reason)
 		}
 		if f.Kind == KindParameter {
 			if len(left.Levels) == 0 {
-				return nil, s.unfit(out.Absent, "factor "+f.Name+" has no level left on this host")
+				return nil, s.unfit(out.Absent, "factor "+f.Name+" has no level left")
 			}
 			if left.Levels[0] != f.Baseline {
 				if err := out.hold(f.Parameter, left.Levels[0]); err != nil {
-					return nil, s.unfit(out.Absent, err.Error()+" on this host")
+					return nil, s.unfit(out.Absent, err.Error())
 				}
 			}
 			held[f.Name] = left.Levels[0]
 		}
 	}
 	if len(out.Factors) == 0 {
-		return nil, s.unfit(out.Absent, "nothing can be compared on this host")
+		return nil, s.unfit(out.Absent, "")
 	}
 	seen := map[string]bool{}
 	for _, c := range s.Contrasts {
@@ -129,7 +129,7 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		}
 	}
 	if len(out.Contrasts) == 0 {
-		return nil, s.unfit(out.Absent, "nothing that it compares is left on this host")
+		return nil, s.unfit(out.Absent, "nothing that it compares is left")
 	}
 	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == result.SplitPlot {
 		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = result.RCBD, 1, dwell
@@ -181,18 +181,22 @@ func (s *Study) still(c result.Contrast, held map[string]string) (result.Contras
 	return c, true
 }
 
-// unfit is the error of a study that a host cannot run. What follows from other reasons is left out.
+// unfit is the error of a study that a host cannot run: what is lost, the reason, and what runs there instead. What
+// follows from other reasons is left out.
 func (s *Study) unfit(absent []result.Absent, text string) error {
 	absent = slices.DeleteFunc(slices.Clone(absent), func(a result.Absent) bool { return a.Follows })
-	also := ""
-	if s.Instead != "" {
-		also = "; run here instead: hostlab run " + s.Instead
-	}
-	p := Problem{File: s.File, Text: text + ": " + reasonsText(absent) + also}
+	file, what := s.File, "it"
 	if s.BuiltIn != "" { // nobody has named a file
-		p.File, p.Text = "", "study "+s.BuiltIn+": "+p.Text
+		file, what = "", "study "+s.BuiltIn
 	}
-	return &Problems{[]Problem{p}}
+	if text != "" {
+		text += ", because "
+	}
+	text = "this host cannot run " + what + ": " + text + reasonsText(absent)
+	if s.Instead != "" {
+		text += "; 'hostlab run " + s.Instead + "' runs here"
+	}
+	return &Problems{[]Problem{{File: file, Text: text}}}
 }
 
 // lacking is levels of a factor that are not there for one reason.
@@ -225,7 +229,7 @@ func reasonsText(absent []result.Absent) string {
 		if n := len(names); n > mostNamed {
 			what, names = screen.Count(n, "level")+" of "+what, append(slices.Clone(names[:mostNamed-1]), "...")
 		}
-		list = append(list, fmt.Sprintf("%s: %s %s", l.reason, what, strings.Join(names, ", ")))
+		list = append(list, fmt.Sprintf("%s (%s %s)", l.reason, what, strings.Join(names, ", ")))
 	}
 	return strings.Join(list, "; ")
 }

@@ -89,7 +89,7 @@ func TestDrop(t *testing.T) {
 			got, err := Drop(s, c.why)
 			testkit.Is(t, before, fmt.Sprintf("%+v", *s), "the study was changed")
 			if c.contrasts == nil {
-				want := "t.toml: nothing that it compares is left on this host: quick: wait 1"
+				want := "t.toml: this host cannot run it: nothing that it compares is left, because quick (wait 1)"
 				if bad, ok := errors.AsType[*Problems](err); !ok || bad.Error() != want {
 					t.Fatalf("got %v, want %s", err, want)
 				}
@@ -206,13 +206,12 @@ func TestFit(t *testing.T) {
 		[]result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
 		t.Errorf("absent %v, machine (-want +got):\n%s", got.Absent, diff)
 	}
-	var b strings.Builder
-	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(),
-		"  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(),
+	if text := outlined(got); !strings.Contains(text,
+		"Absent: not on this host: wait 3 (no half of operations)\n") || !strings.Contains(text,
 		"no primary effect") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool {
 		return !c.Primary
 	}) && len(contrasts(got)) == 0 {
-		t.Errorf("described (%v) as\n%s", err, b.String())
+		t.Errorf("described as\n%s", text)
 	}
 	m.Measured = [][2]int{}
 	if got, err = Fit(s, m, nil); err != nil || got.Known.Measured == nil || len(got.Known.Measured) > 0 {
@@ -239,7 +238,7 @@ func TestInstead(t *testing.T) {
 	s := parsed(t, strings.Replace(twoFactors, `section = "smt"`, `instead = "null"`, 1))
 	_, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "2": "slow", "3": "slow"},
 		"boot": {"off": "no firmware"}})
-	if err == nil || !strings.HasSuffix(err.Error(), "; run here instead: hostlab run null") ||
+	if err == nil || !strings.HasSuffix(err.Error(), "; 'hostlab run null' runs here") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
@@ -278,10 +277,10 @@ func TestReasonsText(t *testing.T) {
 	for _, l := range []string{"b", "c", "d", "e"} {
 		absent = append(absent, result.Absent{Factor: "cell", Level: l, Reason: "no CPU 7"})
 	}
-	if got, want := reasonsText(absent), "no CPU 7: 5 levels of cell a, b, c, ...; no core: cpus x"; got != want {
+	if got, want := reasonsText(absent), "no CPU 7 (5 levels of cell a, b, c, ...); no core (cpus x)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := reasonsText(absent[1:5]), "no core: cpus x; no CPU 7: cell b, c, d"; got != want {
+	if got, want := reasonsText(absent[1:5]), "no core (cpus x); no CPU 7 (cell b, c, d)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

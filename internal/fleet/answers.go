@@ -203,7 +203,7 @@ func (s *Summary) Document() *document.Document {
 	}
 	switch {
 	case s.Hosts == 0:
-		answer = `The store holds no document yet. Begin with "hostlab fleet ingest SPOOL".`
+		answer = `The store holds no document yet. Begin with 'hostlab fleet ingest SPOOL'.`
 	case s.Worst != nil: // one host, one step
 		who, each := s.Worst.Host+" is", ""
 		if s.Worst.Others > 0 {
@@ -228,6 +228,7 @@ func (s *Summary) Document() *document.Document {
 	}
 	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves").Names("most of it on"),
 		Lead: "Savings are in active time of the services, at the load that hostlab watched."}
+	levers.Columns[1].Unit, levers.Columns[2].Unit = "hosts", "s a day"
 	for _, l := range s.Levers {
 		var first []string
 		for _, p := range l.Pays[:min(len(l.Pays), 3)] {
@@ -252,6 +253,7 @@ func (s *Summary) Document() *document.Document {
 		}
 	}
 	stale := &document.Table{Columns: document.Headings("host", "last document")}
+	stale.Columns[1].Unit = "s ago"
 	for _, h := range s.Stale {
 		stale.Row(h.Name, document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
 	}

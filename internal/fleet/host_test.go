@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/lever"
+	"hostlab/internal/testkit"
 )
 
 func ptr(v float64) *float64 { return &v }
@@ -56,6 +58,31 @@ func TestStatusOfTheUnknown(t *testing.T) {
 	}
 }
 
+// A number of CSV has its unit in the head of its column: its text, which says it to people, is not there.
+func TestUnits(t *testing.T) {
+	h := &Host{Name: "a", Last: now.Add(-time.Hour), Levers: []Lever{{Lever: lever.Lever{Name: lever.Log,
+		Verdict: lever.Worthwhile}, SecondsPerDay: ptr(600)}}}
+	gone := &Host{Name: "b", Last: now.Add(-99 * time.Hour)}
+	for _, d := range []*document.Document{Status([]*Host{h, gone}, 2, now, 50*time.Hour).Document(),
+		HostsDocument([]*Host{h, gone}, now, 50*time.Hour)} {
+		for _, s := range d.Sections {
+			for _, b := range s.Blocks {
+				table, is := b.(*document.Table)
+				if !is || table == nil {
+					continue
+				}
+				for _, r := range table.Rows {
+					for i, c := range r.Cells {
+						if c.Sortable() && strings.ContainsAny(c.Text, " %") && table.Columns[i].Unit == "" {
+							t.Errorf("%s, %s: %q has no unit in CSV", s.Title, table.Columns[i].Head, c.Text)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // After check alone, two hosts are compared by what was found, and the answer says what to send for the rest.
 func TestDiffOfLittle(t *testing.T) {
 	checked := func(name string, checks ...string) Seen {
@@ -72,17 +99,23 @@ func TestDiffOfLittle(t *testing.T) {
 		want string
 	}{
 		{checked("a", "X-001"), checked("b"), `1 check finds something on one of a and b alone. The store has no facts of a or b: ` +
-			`send what "hostlab facts --format json" prints there.`},
+			`send what 'hostlab facts --format json' prints there.`},
 		{checked("a"), assessed, `0 checks find something on one of a and b alone. The store has no facts of a: ` +
-			`send what "hostlab facts --format json" prints there.`},
+			`send what 'hostlab facts --format json' prints there.`},
 		{assessed, assessed, `b and b differ in 0 settings. The store has no measurements of b or b: ` +
-			`send what "hostlab assess --format json" prints there.`},
+			`send what 'hostlab assess --format json' prints there.`},
 	} {
 		d, err := DiffDocument(c.a, c.b, now, time.Hour, nil)
 		if err != nil || d.Answer[0].Text != c.want {
 			t.Errorf("%v, got %s\nwant %s", err, d.Answer[0].Text, c.want)
 		}
 	}
+	lossy := checked("a")
+	lossy.Levers = []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(7200)}}
+	d := testkit.Must(DiffDocument(lossy, assessed, now, time.Hour, nil))(t)
+	testkit.Has(t, d.Answer[0].Text, "Log device: worthwhile, likely saves 2 h a day on a, not known on b. ")
+	testkit.Is(t, "What the services could gain", d.Sections[0].Title)
+	testkit.Is(t, 1, len(d.FirstTable().Rows), "rows as CSV")
 	clone := checked("b")
 	clone.Machine = "m"
 	if d, err := DiffDocument(clone, clone, now, time.Hour, nil); err != nil || len(d.Warnings) != 1 {

@@ -275,8 +275,11 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	t := &document.Table{Columns: document.Headings("host").Names("measurement").Figures("value", "peers have", "ratio"),
 		Lead: "Peers are hosts of equal hardware and role. On average, one outlier in twenty is a false alarm."}
 	traits := &document.Table{Columns: document.Headings("host").Names("fact", "here", "on most peers")}
+	rows := &document.Table{Columns: document.Columns{}.Names("host", "measurement", "unit").Figures("value", "peers have",
+		"ratio")}
 	told := map[string]bool{}
 	for _, o := range found {
+		rows.Row(o.Host, o.Name, o.Value.Unit, *o.Value.Value, o.Typical, o.Ratio)
 		t.Row(o.Host, measurementCell(o.Name), estimate(o.Value), document.Number(o.Typical, result.Format(o.Typical,
 			o.Value.Unit)), document.Number(o.Ratio, fmt.Sprintf("%.2fx", o.Ratio)))
 		if told[o.Host] {
@@ -300,7 +303,8 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 	}
 	return &document.Document{Name: "fleet", Title: "Outliers", Answer: []document.Line{{Text: answer}},
 		Sections: []document.Section{document.Titled("Outliers", t), document.Titled("What sets them apart", traits),
-			document.Titled("Groups of equal hosts", equal)}, Data: OutlierList{HeadOf("outliers"), found, strata}}
+			document.Titled("Groups of equal hosts", equal)}, Data: OutlierList{HeadOf("outliers"), found, strata},
+		Rows: rows}
 }
 
 // OutlierList is what fleet hosts --outliers says to programs.

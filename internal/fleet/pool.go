@@ -178,6 +178,9 @@ func PoolDocument(study string, list []*Pooled) *document.Document {
 	for i, p := range list {
 		d.Answer = append(d.Answer, document.Line{Text: p.sentence()})
 		t := &document.Table{Columns: document.Headings("host", "effect", "n", "document")}
+		if t.Columns[1].Unit = p.Unit; p.Compare == string(result.Ratio) {
+			t.Columns[1].Unit = "ratio"
+		}
 		for _, h := range p.Hosts {
 			t.Row(h.Host, document.Number(*h.Effect, p.interval(h.Effect, h.Low, h.High)), h.N, h.Hash[:min(12, len(h.Hash))])
 		}

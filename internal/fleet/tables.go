@@ -48,6 +48,7 @@ func HostsAnswer(hosts []*Host, now time.Time, limit time.Duration) []document.L
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []HostRow{}
 	t := &document.Table{Columns: document.Headings("host", "last document", "high", "medium", "low").Names("first lever")}
+	t.Columns[1].Unit = "s ago"
 	for _, h := range hosts {
 		row := HostRow{Name: h.Name, Last: h.Last, Stale: h.Stale(now, limit), Service: h.Service, Findings: h.BySeverity(),
 			Verdict: h.Verdict}
@@ -83,6 +84,12 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	}
 	d := &document.Document{Name: "fleet", Title: a.Name + " and " + b.Name,
 		Answer: []document.Line{{Text: diffAnswer(a, b, apart, len(differ), len(found))}}}
+	gains := leversOf(a.Host, b.Host)
+	if len(gains) > 0 { // the reason why a person compares them
+		title := lever.Title(gains[0].Name)
+		d.Answer[0].Text = fmt.Sprintf("%s%s: %s on %s, %s on %s. %s", strings.ToUpper(title[:1]), title[1:], gains[0].A, a.Name,
+			gains[0].B, b.Name, d.Answer[0].Text)
+	}
 	if a.Machine != "" && a.Machine == b.Machine {
 		d.Warnings = append(d.Warnings, "both have one machine-id: they are one host under two names, or clones")
 	}
@@ -95,6 +102,10 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 			d.About = append(d.About, h.Name+": "+h.Verdict)
 		}
 	}
+	could := &document.Table{Columns: document.Headings("lever").Names(a.Name, b.Name)}
+	for _, l := range gains {
+		could.Row(lever.Title(l.Name), l.A, l.B)
+	}
 	measured := &document.Table{Columns: document.Headings("measurement", a.Name, b.Name, "ratio")}
 	for _, x := range apart {
 		measured.Add(measurementCell(x.Name), estimate(x.A), estimate(x.B),
@@ -102,6 +113,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	}
 	settings := &document.Table{Lead: "Facts whose lever could give most come first. A difference alone does not say what " +
 		"it costs.", Columns: document.Headings("fact").Names(a.Name, b.Name, "lever").Figures("at most"), Most: 40}
+	settings.Columns[4].Unit = "share"
 	alone := &document.Table{Columns: document.Headings("check").Names("problem", "severity", "host",
 		"what was read")}
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
@@ -121,12 +133,76 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 			proofs = append(proofs, document.Command{Why: x.Path, Line: x.Command})
 		}
 	}
-	d.Sections = []document.Section{document.Titled("What measurements say", measured),
+	d.Sections = []document.Section{document.Titled("What the services could gain", could),
 		document.Titled("What is set up differently", settings),
-		document.Titled("What checks find on one host only", alone),
+		document.Titled("What checks find on one host only", alone), document.Titled("What measurements say", measured),
 		document.Titled("What experiments say", told), document.Titled("What would prove it", proofs)}
-	d.Data = DiffReport{HeadOf("diff"), a.Name, b.Name, apart, differ, found}
+	data := DiffReport{HeadOf("diff"), a.Name, b.Name, gains, apart, differ, found}
+	d.Data, d.Rows = data, data.rows()
 	return d, nil
+}
+
+// LeverPair is a lever that is worthwhile on one of two hosts, and what it says on each.
+type LeverPair struct {
+	Name string `json:"name"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+// leversOf are the levers that are worthwhile on one of two hosts. The one that gives the first host most comes first:
+// that is what a reader came for.
+func leversOf(a, b *Host) []LeverPair {
+	var list []Lever
+	for _, l := range slices.Concat(a.Levers, b.Levers) {
+		if l.Verdict == lever.Worthwhile && !slices.ContainsFunc(list, func(x Lever) bool { return x.Name == l.Name }) {
+			list = append(list, l)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Lever) int { return cmp.Compare(value(&y), value(&x)) })
+	out := []LeverPair{}
+	for _, l := range list {
+		out = append(out, LeverPair{l.Name, a.says(l.Name), b.says(l.Name)})
+	}
+	return out
+}
+
+// says is what a host's newest assessment says of a lever.
+func (h *Host) says(name string) string {
+	i := slices.IndexFunc(h.Levers, func(l Lever) bool { return l.Name == name })
+	if i < 0 {
+		return "not known"
+	}
+	l := &h.Levers[i]
+	text := strings.ReplaceAll(string(l.Verdict), "_", " ")
+	if l.Verdict != lever.Worthwhile {
+		return text
+	}
+	switch {
+	case l.SecondsPerDay != nil:
+		text += ", likely saves " + ADay(*l.SecondsPerDay)
+	case l.AtMost != nil:
+		text += ", at most " + result.Share(*l.AtMost)
+	}
+	return text
+}
+
+// rows are the differences, one each, in base units.
+func (r *DiffReport) rows() *document.Table {
+	t := &document.Table{Columns: document.Columns{}.Names("of", "name", r.A, r.B, "unit").Figures("ratio")}
+	for _, l := range r.Levers {
+		t.Row("lever", l.Name, l.A, l.B, "", "")
+	}
+	for _, s := range r.Settings {
+		t.Row("fact", s.Path, s.A, s.B, "", "")
+	}
+	for _, f := range r.Findings {
+		said := map[bool]string{true: f.Severity}
+		t.Row("check", f.Check, said[f.Host == r.A], said[f.Host == r.B], "", "")
+	}
+	for _, m := range r.Measured {
+		t.Row("measurement", m.Name, *m.A.Value, *m.B.Value, m.A.Unit, m.Ratio)
+	}
+	return t
 }
 
 // diffAnswer says where two hosts differ, the largest difference first, and what to send where something of one is not
@@ -143,7 +219,7 @@ func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
 		case y > 0:
 			of = of[:1]
 		}
-		return fmt.Sprintf(" The store has no %s of %s: send what \"hostlab %s --format json\" prints there.", what,
+		return fmt.Sprintf(" The store has no %s of %s: send what 'hostlab %s --format json' prints there.", what,
 			strings.Join(of, " or "), command)
 	}
 	facts := lack(len(a.Facts), len(b.Facts), "facts", "facts")
@@ -264,7 +340,7 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks for %q; "hostlab check --explain %[1]s" gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks for %q; 'hostlab check --explain %[1]s' gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}}, Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: CheckReport{HeadOf("check"), id, list}}
 }
@@ -300,6 +376,7 @@ type DiffReport struct {
 	document.Head
 	A        string       `json:"a"`
 	B        string       `json:"b"`
+	Levers   []LeverPair  `json:"levers"` // worthwhile on one of the two
 	Measured []Apart      `json:"measured"`
 	Settings []Difference `json:"settings"`
 	Findings []Held       `json:"findings"` // of one of the two alone

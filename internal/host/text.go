@@ -21,11 +21,14 @@ import (
 // "" of a recording.
 func (f *Facts) Document(started time.Time, machine string) *document.Document {
 	data := struct {
+		Kind    string    `json:"kind"` // in the Facts too, but a document begins with it
+		Schema  int       `json:"schema"`
 		Started time.Time `json:"started,omitzero"`
 		Machine string    `json:"machine,omitempty"`
 		*Facts
-	}{started, machine, f}
+	}{f.Kind, f.Schema, started, machine, f}
 	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), When: started, Sections: f.Sections(), Data: data}
+	d.Rows = document.PairRows(d.Sections)
 	for _, s := range f.Summary() {
 		d.Answer = append(d.Answer, document.Line{Text: s})
 	}

@@ -76,9 +76,13 @@ func (l *Lever) share(v *float64) document.Cell {
 	return document.Number(*v, result.Share(*v))
 }
 
-// likely is a gain, as far as it is shown.
+// likely is a gain, as far as it is shown. What is worthwhile is beyond the margin, however much it is.
 func (l *Lever) likely() document.Cell {
-	if l.Likely != nil && l.Expected() == nil {
+	switch {
+	case l.Likely == nil || l.Expected() != nil:
+	case l.Verdict == Worthwhile:
+		return document.Text("over " + Percent(Margin))
+	default:
 		return document.Text("unknown")
 	}
 	return l.share(l.Expected())
@@ -125,7 +129,7 @@ func (l *Lever) notes() (out []document.Line) {
 		if e.Text != "" {
 			out = append(out, document.Line{Text: sources[e.Source] + Sentence(e.Text)})
 		}
-		if e.Source == OfMinute && l.Assumes != "" && l.Verdict != Negligible {
+		if e.Source == OfMinute && l.Assumes != "" && l.Expected() != nil && l.Verdict != Negligible {
 			out = append(out, document.Line{Text: "The likely figure assumes that " + l.Assumes + ".", Tone: document.Quiet})
 		}
 		// Why there is no bound is said, unless the evidence has said it.

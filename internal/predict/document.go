@@ -14,10 +14,9 @@ import (
 
 // Document returns the answer as every format prints it.
 func (a *Answer) Document() *document.Document {
-	d := &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name, Warnings: a.Warnings,
-		Style: css, Data: a.Data(),
-		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; "+
-			"intervals at 95 %%.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
+	data := a.Data()
+	d := a.head()
+	d.Warnings, d.Style, d.Data, d.Rows = a.Warnings, css, data, data.rows()
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
 	for i, s := range a.Sentences() {
 		tone := document.Strong
@@ -28,15 +27,14 @@ func (a *Answer) Document() *document.Document {
 	}
 	if h := a.Machine.HostDecides; h != nil {
 		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
-		add(document.Section{Title: "Ask the owner of the hypervisor's host",
-			Blocks: []document.Block{document.Points(h.Ask...)}})
+		add(document.Titled(askTitle, document.Points(h.Ask...)))
 	}
 	add(document.Section{Title: "Case", Blocks: []document.Block{a.pairs()}})
 	for i, c := range a.Comparisons {
 		if i == 0 { // what the answer is of; where an effect vanishes stands below
-			add(document.Section{Title: "Result" + at(c), Where: document.Terminal, Blocks: a.comparison(c, shortTable)})
+			add(document.Titled("Result"+at(c), a.comparison(c, shortTable)...).On(document.Terminal))
 		}
-		add(document.Section{Title: "Result" + at(c), Where: document.Page, Blocks: a.comparison(c, longTable)})
+		add(document.Titled("Result"+at(c), a.comparison(c, longTable)...).On(document.Page))
 	}
 	if m := a.Map; m != nil {
 		add(document.Section{Title: "Where " + m.Policy + " costs most",
@@ -65,6 +63,47 @@ func (a *Answer) Document() *document.Document {
 		Text: "--format html and markdown have other loads, energy, clocks, residency, and what was assumed."}}})
 	return d
 }
+
+// head is a document with what stands above all else.
+func (a *Answer) head() *document.Document {
+	return &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name,
+		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs, with the same random load for each "+
+			"policy (seed %d); 95 %% intervals.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
+}
+
+// Brief is the answer on one screen: what it costs, against what, how sure that is, and what to do next.
+func (a *Answer) Brief() *document.Document { return document.Brief(a.brief) }
+
+// brief has so many of each thing at most.
+func (a *Answer) brief(most int) *document.Document {
+	d, c, ask := a.head(), a.Comparisons[0], []string(nil)
+	d.Answer = []document.Line{{Text: a.cost(), Tone: document.Strong}}
+	if h := a.Machine.HostDecides; h != nil {
+		d.Answer, ask = append(d.Answer, document.Line{Text: h.brief(), Tone: document.Caution}), h.Ask
+	}
+	d.Warnings = document.AtMost(most/2, a.Warnings, "warning")
+	result := a.comparison(c, shortTable)
+	if t, is := result[0].(*document.Table); is {
+		t.Lead, t.Rows = "Other rows are ratios to the first, with 95 % intervals.", t.Rows[:min(len(t.Rows), max(2, most))]
+	}
+	if most < 2 {
+		result = result[:1] // without what limits its rows
+	}
+	sure := slices.DeleteFunc([]string{a.ends(), a.depends(), a.whose()}, func(s string) bool { return s == "" })
+	next := []document.Block{document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}
+	if most > 2 {
+		next = slices.Insert(next, 0, document.Block(document.Line{Text: a.TestNote()}))
+	}
+	d.Sections = []document.Section{document.Titled("Result"+at(c), result...),
+		document.Titled("How sure", document.Points(sure[:min(len(sure), most)]...)),
+		document.Titled(askTitle, document.Points(document.AtMost(most, ask, "question")...)), document.Titled("Next", next...),
+		document.Titled("More", document.Line{Tone: document.Quiet, Text: "--all prints all policies, and what was assumed " +
+			"of host and workload; --out FILE.html has other loads, energy and pictures, too."})}
+	return d
+}
+
+// askTitle is that of the questions to the owner of a hypervisor's host.
+const askTitle = "Ask the owner of the hypervisor's host"
 
 func (a *Answer) pairs() document.Pairs {
 	out := document.Pairs{{Name: "host", Value: machineLine(a.Machine.Machine)},

@@ -2,8 +2,10 @@ package predict
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/result"
 )
@@ -102,6 +104,25 @@ func (a *Answer) Data() Data {
 		d.Sensitivity = &dataSensitivity{a.focus().String(), a.Comparisons[0].Baseline.Load, Headline, a.Sensitivity}
 	}
 	return d
+}
+
+// rows has one for each figure, in base units.
+func (d *Data) rows() *document.Table {
+	t := &document.Table{Columns: document.Columns{}.Names("policy", "bound", "response", "unit").Figures("load", "value", "low",
+		"high", "n", "ratio to "+d.Baseline, "ratio low", "ratio high")}
+	for _, c := range d.Cells {
+		cells := document.Texts(c.Policy, string(c.Bound), string(c.Response), c.Estimate.Unit)
+		for _, v := range []float64{c.Load, c.Estimate.Value, c.Estimate.Low, c.Estimate.High, float64(c.Estimate.N),
+			c.Ratio.Value, c.Ratio.Low, c.Ratio.High} {
+			text := "" // not known, or without end
+			if result.Finite(v) != nil {
+				text = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			cells = append(cells, document.Number(v, text))
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 func (d *Data) add(c model.Comparison, r model.Row) {

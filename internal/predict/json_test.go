@@ -2,6 +2,7 @@ package predict_test
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"reflect"
 	"strings"
@@ -46,6 +47,30 @@ func TestAnswerFirst(t *testing.T) {
 	first, last := a[0].Text, a[len(a)-1].Text
 	if !strings.Contains(first, "would cost") || !strings.HasPrefix(last, "The hypervisor's host decides") {
 		t.Errorf("%s\n%s", first, last)
+	}
+}
+
+// TestOneScreen: without --all an answer takes one screen, and a small terminal shows it at the end, too.
+func TestOneScreen(t *testing.T) {
+	crowded, long := *cases(t)["open"], strings.Repeat("A warning. ", 20)
+	crowded.Machine.HostDecides = &predict.HostDecides{Hypervisor: "kvm", Ask: []string{long, long, long}}
+	crowded.Warnings = []string{long, long, long, long, long, long}
+	all := maps.Clone(cases(t))
+	all["crowded"] = &crowded
+	for name, a := range all {
+		var b bytes.Buffer
+		o := document.TextOptions{Width: document.ScreenColumns, Rows: document.Rows}
+		testkit.OK(t, document.WriteText(&b, a.Brief(), o))
+		text := b.String()
+		if n := document.Folded(text, o.Width); n > document.ScreenLines {
+			t.Errorf("%s: %d lines:\n%s", name, n, text)
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		if small := strings.Count(text, "\n") < document.Rows; !small && strings.Count(text, first+"\n") != 2 {
+			t.Errorf("%s: the answer is not first and last:\n%s", name, text)
+		}
+		testkit.Has(t, text, "hostlab run", name)
+		testkit.Has(t, text, "--all prints", name)
 	}
 }
 

@@ -105,11 +105,14 @@ type HostDecides struct {
 	Ask        []string `json:"ask"` // of the owner of the hypervisor's host
 }
 
-// Text says so.
+// Text says so, and what follows from it.
 func (h *HostDecides) Text() string {
-	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor +
-		", and no policy set here changes its clock. Ask the host's owner the questions below. " +
-		"The figures say what the host's policy may cost here."
+	return h.brief() + " Ask the host's owner the questions below. The figures say what the host's policy may cost here."
+}
+
+// brief says so.
+func (h *HostDecides) brief() string {
+	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor + ", and no policy set here changes its clock."
 }
 
 // questions are what to ask the owner of a hypervisor's host.

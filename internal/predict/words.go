@@ -13,20 +13,25 @@ import (
 // Sentences returns the answer: what the first policy would cost this workload, from which
 // load on it does not matter, and what that depends on most.
 func (a *Answer) Sentences() []string {
-	out := []string{a.cost()}
-	p := a.Policies[0]
-	if i := slices.IndexFunc(a.Vanishing, func(v model.Vanishing) bool { return v.Policy == p.String() }); i >= 0 &&
-		a.ratio(Headline).Known() {
-		out = append(out, "The extra CPU time "+a.vanishes(a.Vanishing[i])+".")
+	return slices.DeleteFunc([]string{a.cost(), a.ends(), a.depends(), a.whose()}, func(s string) bool { return s == "" })
+}
+
+// ends says from which load on the first policy's extra CPU time does not matter; "": it has none.
+func (a *Answer) ends() string {
+	i := slices.IndexFunc(a.Vanishing, func(v model.Vanishing) bool { return v.Policy == a.Policies[0].String() })
+	if i < 0 || !a.ratio(Headline).Known() {
+		return ""
 	}
-	if s := a.depends(); s != "" {
-		out = append(out, s)
+	return "The extra CPU time " + a.vanishes(a.Vanishing[i]) + "."
+}
+
+// whose says that bursts are not those of a service here, and how to get these; "": they are, or this is another host.
+func (a *Answer) whose() string {
+	if !a.Machine.This || a.Workload.Watched > 0 {
+		return ""
 	}
-	if a.Machine.This && a.Workload.Watched == 0 {
-		out = append(out, "These are bursts of the workload "+a.Workload.Name+". Those of a service here may be shorter and cost more: "+
-			"'hostlab assess' simulates them, and 'hostlab assess --bursts' writes them for --workload.")
-	}
-	return out
+	return "These are bursts of the workload " + a.Workload.Name + ". Those of a service here may be shorter and cost more: " +
+		"'hostlab assess' simulates them, and 'hostlab assess --bursts' writes them for --workload."
 }
 
 // ratio returns the first policy's at the lowest load; unknown where it has none or two.

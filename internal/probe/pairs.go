@@ -177,9 +177,7 @@ func (r PairsReport) Document() *document.Document {
 	d := &document.Document{Name: "facts", Title: "What CPUs share, reported against measured",
 		Answer: []document.Line{{Text: r.Verdict}},
 		About:  []string{"What CPUs share, reported against measured."}, Data: r}
-	if len(r.Pairs) > 0 {
-		d.Sections = append(d.Sections, document.Section{Title: "Pairs of CPUs", Blocks: []document.Block{r.table()}})
-	}
+	d.Sections = []document.Section{document.Titled("Pairs of CPUs", r.table())}
 	notes := document.List{}
 	for _, p := range r.Pairs {
 		if p.Measured == UnknownPair {
@@ -209,6 +207,7 @@ func (r PairsReport) table() *document.Table {
 		Lead: fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same "+
 			"time against alone. Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
 			len(r.Pairs), screen.Count(r.Possible, "pair"), result.Format(r.Seconds, "s"))}
+	t.Columns[3].Unit, t.Columns[4].Unit = "ratio", "s"
 	for _, p := range r.Pairs {
 		n := "-"
 		if p.SlowDown.Known() {

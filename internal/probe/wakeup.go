@@ -46,7 +46,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	}
 	targets, left := wakeTargets(topo, cfg.CPUs)
 	if len(targets) == 0 {
-		out.Skipped = "no CPU to measure: none of those this process may use is known to be online; see `hostlab facts`"
+		out.Skipped = "no CPU to measure: none of those this process may use is known to be online; see 'hostlab facts'"
 		return out, ctx.Err()
 	}
 	if left > 0 {

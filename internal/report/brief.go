@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,29 +11,10 @@ import (
 	"hostlab/internal/screen"
 )
 
-// One screen has so many lines, of so many columns; a terminal of fewer rows shows the answer at its end, too.
-const (
-	screenLines = 40
-	Columns     = 80
-)
-
 // Brief reports an assessment on one screen: the answer, where the time went, what could be gained, what to do next,
 // what matters besides, and what could not be seen. Files are lines on where all of it is.
 func (a *Assessment) Brief(files ...string) *document.Document {
-	for most := 6; ; most-- {
-		if d := a.brief(most, files); most == 0 || lines(d) <= screenLines {
-			return d
-		}
-	}
-}
-
-// lines is how many a document has on a small terminal.
-func lines(d *document.Document) int {
-	var b bytes.Buffer
-	if err := document.WriteText(&b, d, document.TextOptions{Width: Columns, Rows: document.Rows}); err != nil {
-		return 0 // memory takes all
-	}
-	return document.Folded(b.String(), Columns)
+	return document.Brief(func(most int) *document.Document { return a.brief(most, files) })
 }
 
 // brief has so many of each thing at most.
@@ -57,7 +37,7 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		}
 		found = m.Tells()
 		if m.Report.Hidden {
-			missing := document.Points(atMost(most, m.Report.Missing, "thing")...)
+			missing := document.Points(document.AtMost(most, m.Report.Missing, "thing")...)
 			d.Sections = append(d.Sections, document.Titled("Not seen", missing))
 		} else if n := len(m.Report.Missing); n > 0 {
 			unseen = append(unseen, screen.Count(n, "more thing"))
@@ -76,7 +56,7 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		unseen = append(unseen, "probes ("+strings.Join(probes, ", ")+")")
 	}
 	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
-	d.Warnings = atMost(few, warnings, "warning")
+	d.Warnings = document.AtMost(few, warnings, "warning")
 	found = slices.DeleteFunc(found, func(s string) bool {
 		return strings.Contains(a.Verdict.Text, strings.TrimSuffix(s, "."))
 	})
@@ -91,16 +71,8 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 	if len(found) > 0 {
 		title = "Findings"
 	}
-	points := document.Points(atMost(few, found, "finding")...)
+	points := document.Points(document.AtMost(few, found, "finding")...)
 	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{points},
 		document.Lines("", append(rest, "--all prints everything that was seen.")...)...)...))
 	return d
-}
-
-// atMost leaves so many texts, and says how many more there are.
-func atMost(most int, all []string, of string) []string {
-	if len(all) <= most {
-		return all
-	}
-	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, "more "+of)+": --all")
 }

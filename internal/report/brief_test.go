@@ -56,7 +56,7 @@ func TestOneScreen(t *testing.T) {
 			"Data: a.json", "Saved: a.txtar", "From b.txtar"}} {
 			a := make()
 			var b bytes.Buffer
-			o := document.TextOptions{Width: report.Columns, Rows: document.Rows}
+			o := document.TextOptions{Width: document.ScreenColumns, Rows: document.Rows}
 			testkit.OK(t, document.WriteText(&b, a.Brief(files...), o))
 			text := b.String()
 			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -68,7 +68,7 @@ func TestOneScreen(t *testing.T) {
 					t.Errorf("%s: %d columns: %s", name, n, l)
 				}
 			}
-			answer := strings.Join(screen.WrapFigures(a.Verdict.Text, report.Columns), "\n") + "\n"
+			answer := strings.Join(screen.WrapFigures(a.Verdict.Text, document.ScreenColumns), "\n") + "\n"
 			if !strings.HasPrefix(text, answer) || len(lines) > document.Rows && !strings.HasSuffix(text, "\n\n"+answer) {
 				t.Errorf("%s: the answer is not first and last:\n%s", name, text)
 			}

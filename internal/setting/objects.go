@@ -16,7 +16,7 @@ const (
 	cpuFiles    = cpuDir + "/cpu[0-9]*/"
 	policyFiles = freqDir + "/policy*/"
 	blockDir    = "/sys/block/"
-	noCPUFreq   = "no frequency policy: in a guest, the hypervisor's host decides"
+	noCPUFreq   = "no frequency policy; in a guest, the hypervisor's host decides"
 )
 
 // policies are the folders of the frequency policies that have an online CPU; the kernel answers

@@ -301,5 +301,5 @@ func unknown(sys *System, name string) error {
 	if len(names) == 0 {
 		return errors.New("there are no settings on this system")
 	}
-	return fmt.Errorf("%s: there is no such setting; \"hostlab settings\" lists them", screen.Short(name))
+	return fmt.Errorf("%s: there is no such setting; 'hostlab settings' lists them", screen.Short(name))
 }

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"hostlab/internal/document"
@@ -43,6 +45,20 @@ func newList(sys *setting.System, all []setting.Setting) All {
 	return out
 }
 
+// rows has one for each object, and for each setting that has none here. Values are the kernel's own text, as in JSON.
+func (a All) rows() *document.Table {
+	t := &document.Table{Columns: document.Columns{}.Names("setting", "object", "value", "file", "why not")}
+	for _, s := range a.Settings {
+		if s.Missing != "" {
+			t.Add(document.Texts(s.Name, "", "", "", s.Missing)...)
+		}
+		for _, o := range s.Objects {
+			t.Add(document.Texts(s.Name, o.Name, o.Value, o.Path, cmp.Or(o.Problem, o.Fixed))...)
+		}
+	}
+	return t
+}
+
 // Change is what set, revert and verify print with --format json.
 type Change struct {
 	document.Head
@@ -83,6 +99,15 @@ type Accepted struct {
 	Check   string `json:"check"` // that the exception excuses
 	Reason  string `json:"reason"`
 	Until   string `json:"until"` // the last day
+}
+
+// rows has one for each object.
+func (c Change) rows() *document.Table {
+	t := &document.Table{Columns: document.Columns{}.Names("setting", "object", "result", "before", "asked", "after", "why")}
+	for _, o := range slices.Concat(c.Outcomes, c.Same, c.Skipped) {
+		t.Add(document.Texts(o.Setting, o.Name, string(o.Result), o.From, o.To, o.Read, o.Reason)...)
+	}
+	return t
 }
 
 // NewChange is what became of objects, or would.

@@ -29,8 +29,8 @@ type Head struct {
 
 // File is one file of a profile.
 type File struct {
-	Path string // below /etc, for a profile of several; "" for one alone
-	Text string
+	Path string `json:"path"` // below /etc, for a profile of several; "" for one alone
+	Text string `json:"text"`
 }
 
 // Profile is what a target makes of settings.
@@ -105,11 +105,7 @@ func Make(target string, head Head, list []setting.Assignment) (Profile, error) 
 			return p, nil
 		}
 	}
-	hint := ""
-	if near := screen.Meant(target, Targets()); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	return Profile{}, fmt.Errorf("%q: expected %s%s", target, strings.Join(Targets(), ", "), hint)
+	return Profile{}, fmt.Errorf("no tool is called %q", target) // of a caller; people have the list
 }
 
 // prepare sorts items in the order of writing, and gives them the values that are right at every boot. Limits of the

@@ -122,6 +122,9 @@ func outcomePairs(sys *setting.System, list []setting.Outcome) document.Pairs {
 // newDocument is that of a command on settings: sentences, then sections.
 func newDocument(command string, data any, sentences ...string) *document.Document {
 	d := &document.Document{Name: command, Title: "hostlab " + command, When: time.Now(), Data: data}
+	if rows, has := data.(interface{ rows() *document.Table }); has {
+		d.Rows = rows.rows()
+	}
 	for _, s := range sentences {
 		if s != "" {
 			d.Answer = append(d.Answer, document.Line{Text: s})

@@ -68,8 +68,8 @@ const AnalysisKind = "watch-analysis"
 
 // Answer is what a record tells.
 type Answer struct {
-	Schema   int        `json:"schema"`
 	Kind     string     `json:"kind"`
+	Schema   int        `json:"schema"`
 	Host     string     `json:"host"`
 	From     time.Time  `json:"from"`
 	To       time.Time  `json:"to"`

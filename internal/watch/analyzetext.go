@@ -216,12 +216,12 @@ func (a *Answer) readings() (out []string) {
 				"under any power policy.", f.BusyCPUs))
 		}
 		if a.Slow == nil {
-			out = append(out, "An even load says that all CPUs got work, not that all were fast: for that see the clock, or `hostlab assess`.")
+			out = append(out, "An even load says that all CPUs got work, not that all were fast: for that see the clock, or 'hostlab assess'.")
 		}
 		return out
 	case SlowAtFirst:
-		return append(out, "A clock that rises only after minutes points to a power policy, a power cap or heat. `hostlab check` "+
-			"names the policy; `hostlab predict` says what another policy would do.")
+		return append(out, "A clock that rises only after minutes points to a power policy, a power cap or heat. 'hostlab check' "+
+			"names the policy; 'hostlab predict' says what another policy would do.")
 	case UnevenAtFirst:
 		out = append(out, "CPUs that start to work only after minutes may have been parked or in deep sleep under a balanced power policy. "+
 			"Sessions that log on one after the other look the same, and so do caches and connection pools that fill. Check whether the "+
@@ -243,7 +243,7 @@ func (a *Answer) readings() (out []string) {
 			"quotas of containers.")
 	} else {
 		out = append(out, "An uneven load alone is no loss and does not prove a power problem. Set the policy to high performance for a "+
-			"day, record again and compare: `hostlab check` names the settings.")
+			"day, record again and compare: 'hostlab check' names the settings.")
 	}
 	if a.Steal > 0.05 {
 		out = append(out, fmt.Sprintf("The hypervisor took %s of the time (steal): this may explain part of the pattern.",

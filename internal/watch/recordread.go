@@ -85,7 +85,7 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		}
 	}
 	if rec.CPUs == nil {
-		return nil, errors.New("it is empty; `hostlab watch --save FILE` writes a record")
+		return nil, errors.New("it is empty; 'hostlab watch --save FILE' writes a record")
 	}
 	if len(rec.Points) == 0 {
 		return nil, errors.New("it has a head but no sample; let the recording run longer")
@@ -155,7 +155,7 @@ func (r *recordReader) head(text []byte) error {
 	}
 	switch {
 	case h.Kind == "hostlab-bursts":
-		return errors.New("this is a record of bursts, which `hostlab predict --workload FILE` reads; expected one of `hostlab watch --save`")
+		return errors.New("this is a record of bursts, which 'hostlab predict --workload FILE' reads; expected one of 'hostlab watch --save'")
 	case h.Kind != Kind:
 		return fmt.Errorf("kind is %.40q; a record of hostlab watch has %q", h.Kind, Kind)
 	case h.Schema != Schema:

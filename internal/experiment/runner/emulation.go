@@ -47,14 +47,14 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 	if dsn != nil || err != nil {
 		return errors.Join(err,
 			fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
-				"workload.service", m.factor.Name))
+				"--set workload.service=NAME", m.factor.Name))
 	}
 	of, _, err := serviceOf(ctx, params)
 	switch {
 	case err != nil:
 		return fmt.Errorf("factor %s: %w", m.factor.Name, err)
 	case of == nil || of.PID == 0:
-		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with workload.service",
+		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with --set workload.service=NAME",
 			m.factor.Name)
 	}
 	m.of = of.PID

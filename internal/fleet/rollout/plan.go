@@ -35,8 +35,8 @@ const History = 30 * 24 * time.Hour
 
 // Plan is a roll-out: which hosts get a change when, and what judges it.
 type Plan struct {
-	Schema  int        `json:"schema"`
 	Kind    string     `json:"kind"`
+	Schema  int        `json:"schema"`
 	Version string     `json:"version"`
 	Created time.Time  `json:"created"`
 	Seed    uint64     `json:"seed"`

@@ -89,7 +89,7 @@ func (s *Set) differences(all []analysis.Difference) []string {
 		switch {
 		case i == study:
 		case study < 0, strings.HasPrefix(d.What, "host "), d.What == "hostlab", d.What == "evidence":
-			out = append(out, d.What+" differs: "+s.values(d))
+			out = append(out, d.What+": "+s.values(d))
 		case slices.Contains(d.Values, ""):
 			// Without "margin of", "unit of" and so on it is one thing that some lack.
 			_, name, ok := strings.Cut(d.What, " of ")

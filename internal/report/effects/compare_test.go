@@ -40,7 +40,7 @@ func TestCompareUnlike(t *testing.T) {
 	if strings.Contains(studies[0], "cdef01") {
 		t.Errorf("a whole hash in %q", studies[0])
 	}
-	if !slices.Contains(warnings, "host kernel differs: 6.12.48 (gzip, power-x-logdev) | 6.17.2 (gzip-new)") {
+	if !slices.Contains(warnings, "host kernel: 6.12.48 (gzip, power-x-logdev) | 6.17.2 (gzip-new)") {
 		t.Errorf("kernels are not grouped: %q", warnings)
 	}
 	text := string(written(t, s, func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))

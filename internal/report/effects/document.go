@@ -199,7 +199,7 @@ func (r *Report) effects() []document.Section {
 	}
 	return []document.Section{
 		document.Titled("Effects", effectTable(x,
-			"What each change costs. An effect counts where its whole interval lies beyond the practical margin.", main)),
+			"What each change costs. An effect counts if its whole interval lies beyond the margin: the difference that matters, as the study says.", main)),
 		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.",
 			rest)).On(document.Page).Closed(),
 		document.Titled("Interactions", effectTable(x, interactionLead(inter), inter)),

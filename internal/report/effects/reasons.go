@@ -64,7 +64,7 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.NoEffect:
 		out = fmt.Sprintf("There is %s: the whole interval, %s, is within the margin of %s.", noDifference, whole, margin)
 		if e.Unseen > 0 {
-			out += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
+			out += fmt.Sprintf(" A stall in fewer than 1 of %d runs may have been missed.", e.Unseen)
 		}
 		return out
 	case analysis.Unresolved:

@@ -30,7 +30,7 @@ func TestReasons(t *testing.T) {
 		"no factor of that name": func(e *analysis.Effect) {
 			e.Reason = analysis.Reason{Kind: analysis.Damaged, Text: "no factor of that name"}
 		},
-		"-1.0 to +1.2 %, is within the margin of 2 %. Stalls": func(e *analysis.Effect) { e.Verdict, e.Unseen = analysis.NoEffect, 4 },
+		"-1.0 to +1.2 %, is within the margin of 2 %. A stall": func(e *analysis.Effect) { e.Verdict, e.Unseen = analysis.NoEffect, 4 },
 		"on 4 degrees of freedom.":                            func(e *analysis.Effect) { e.Student = true },
 		"on 1 degree of freedom.":                             func(e *analysis.Effect) { e.Student, e.N = true, 2 },
 		"too near the margin of 2 %":                          func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },

@@ -68,7 +68,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 			parts = append(parts, reasonText(e))
 		}
 		if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
-			parts = append(parts, fmt.Sprintf("Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen))
+			parts = append(parts, fmt.Sprintf("A stall in fewer than 1 of %d runs may have been missed", e.Unseen))
 		}
 	}
 	return strings.TrimSuffix(strings.Join(parts, ". "), ".")
@@ -272,8 +272,8 @@ func stateText(a *analysis.Analysis) string {
 	if a.Look > 0 && a.Experiment != nil {
 		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
 	}
-	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look",
-		"budget": "ended: its time was spent", result.Harmed: "ended: stopped to be safe", "": "not ended"}
+	ended := map[string]string{"resolved": "ended since all primary effects are decided", "looks": "ended after the last look",
+		"budget": "ended since its time was spent", result.Harmed: "stopped to be safe", "": "not ended"}
 	if e, ok := ended[a.Ended]; ok {
 		return s + "; " + e
 	}

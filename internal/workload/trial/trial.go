@@ -38,7 +38,7 @@ func (o *Run) Parse(w workload.Workload, words, picks []string) error {
 	for _, word := range words {
 		name, text, ok := strings.Cut(word, "=")
 		if !ok {
-			return fmt.Errorf("%q: expected parameter=value; `hostlab workload show %s` lists the parameters", word, d.Name)
+			return fmt.Errorf("%q: expected parameter=value; 'hostlab workload show %s' lists the parameters", word, d.Name)
 		}
 		given[name] = workload.Typed(text)
 	}
