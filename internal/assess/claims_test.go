@@ -28,7 +28,7 @@ func inPod() *Minute {
 // TestPodLimits: a limit of a container is raised where its owner wrote it; the kubelet writes the group's files anew.
 func TestPodLimits(t *testing.T) {
 	for engine, says := range map[string][2]string{
-		"":           {"raise spec.containers[].resources.limits.cpu of container postgres in the manifest of pod shop/db-0",
+		"": {"raise spec.containers[].resources.limits.cpu of container postgres in the manifest of pod shop/db-0",
 			"spec.containers[].resources.limits.memory of container postgres"},
 		"docker":     {"docker update --cpus 3 web", "docker update --memory 2147483648 web"},
 		"podman":     {"podman update --cpus 3 web", "podman update --memory 2147483648 web"},

@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Traffic is what all programs read from and wrote to memory meanwhile, as resctrl counts it at the last caches.
@@ -85,8 +86,8 @@ func countTraffic(root string) traffic {
 			}
 			dir := filepath.Join(group, "mon_data", cache.Name())
 			for file, into := range map[string]map[string]float64{"mbm_total_bytes": c.total, "mbm_local_bytes": c.local} {
-				b, err := os.ReadFile(filepath.Join(dir, file))
-				if n, wrong := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); err == nil && wrong == nil { // else "Unavailable"
+				b, _ := os.ReadFile(filepath.Join(dir, file))
+				if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); err == nil { // else "Unavailable"
 					into[dir] = float64(n)
 				}
 			}
@@ -156,8 +157,8 @@ func (m *Minute) memory() document.Section {
 		remote = fmt.Sprintf("%s, %s", result.Share(1-*t.Local/t.Total), result.Format((t.Total-*t.Local)/t.Seconds, "B/s"))
 	}
 	return document.Titled("Memory traffic of all programs", document.Pairs{
-		{Name: "in all", Value: fmt.Sprintf("%s, counted at %d last caches for %s", result.Format(t.Total/t.Seconds, "B/s"), t.Caches,
-			result.Format(t.Seconds, "s"))},
+		{Name: "in all", Value: fmt.Sprintf("%s, counted at %s for %s", result.Format(t.Total/t.Seconds, "B/s"),
+			screen.Count(t.Caches, "last cache"), result.Format(t.Seconds, "s"))},
 		{Name: "with other nodes", Value: remote},
 	})
 }

@@ -10,13 +10,13 @@ import (
 var cards = []Check{
 	{
 		ID: "NET-011", Subject: Kernel, Title: "One CPU that takes all packets of a network card",
-		Why: "Where a card has one receive queue, or all its interrupts arrive at one CPU, that CPU does the kernel's work for " +
-			"each packet of all connections. At many packets a second it has no time left for the service, and the service's " +
+		Why: "Where a card has one receive queue, or all its interrupts arrive at one CPU, that CPU does the kernel's work " +
+			"for each packet of all connections. At many packets a second it has no time left for the service, and the service's " +
 			"answers wait for it.",
-		Source: "kernel documentation, networking/scaling.rst (RSS; RPS for a card with fewer queues than CPUs); fewer than 4 " +
-			"CPUs are a bound of ours",
-		Disagree: "At few packets a second it costs nothing, and packets that are handed on wake another CPU each. So it is " +
-			"information: assess says how much of a CPU's time interrupts take.",
+		Source: "kernel documentation, networking/scaling.rst (RSS; RPS for a card with fewer queues than CPUs); " +
+			"fewer than 4 CPUs are a bound of ours",
+		Disagree: "At few packets a second it costs nothing, and packets that are handed on wake another CPU each. So it " +
+			"is information: assess says how much of a CPU's time interrupts take.",
 		Severity: inProduction(Info, Info),
 		absent:   "no network card shows here, as in a container's own network, or there are fewer than 4 CPUs",
 		ok:       "several CPUs take packets", bad: "one CPU takes all packets of a network card",
@@ -44,8 +44,8 @@ func lookCards(f *host.Facts, _ Role) view {
 		if queues.bad {
 			v.fix = append(v.fix, run("ethtool", "-l", c.Name).noting("how many queues it can have; ethtool -L sets them"))
 		} else {
-			v.fix = append(v.fix, run("hostlab", "settings", "irq_affinity").noting("where its interrupts may arrive; irqbalance "+
-				"spreads them"))
+			v.fix = append(v.fix, run("hostlab", "settings", "irq_affinity").noting("where its interrupts may arrive; "+
+				"irqbalance spreads them"))
 		}
 		v.fix = append(v.fix, remark(fmt.Sprintf("with one queue: write a set of CPUs, in hexadecimal, into "+
 			"/sys/class/net/%s/queues/rx-0/rps_cpus", c.Name)))

@@ -45,7 +45,9 @@ func onNodes(gibs ...int64) host.Fact[[]int64] {
 
 // sliced has such slices on 96 CPUs.
 func sliced(slice host.Fact[float64]) func(*host.Facts) {
-	return func(f *host.Facts) { f.Topology.Threads, f.Kernel.BaseSlice = known(96, "/sys/devices/system/cpu/present"), slice }
+	return func(f *host.Facts) {
+		f.Topology.Threads, f.Kernel.BaseSlice = known(96, "/sys/devices/system/cpu/present"), slice
+	}
 }
 
 const sliceFile = "/sys/kernel/debug/sched/base_slice_ns"

@@ -32,8 +32,8 @@ type Interrupt struct {
 	Told   string // what tells that it is the card's
 }
 
-// Interrupts are those of network cards, by number. list returns the names in a directory. A card of PCI has a directory
-// of them. Of others, their own names tell: virtio0-input.0, or eth0-q0-rx.
+// Interrupts are those of network cards, by number. list returns the names in a directory. A card of PCI has a
+// directory of them. Of others, their own names tell: virtio0-input.0, or eth0-q0-rx.
 func Interrupts(list func(dir string) []string) (out []Interrupt) {
 	seen, called := map[int]bool{}, map[string]string{} // by the beginning of their names
 	for _, card := range list(netDir) {
@@ -90,7 +90,8 @@ func readCards(t Tree) []NetworkCard {
 	for _, i := range Interrupts(list) {
 		t.Exists(i.Told)
 		dir := irqDir + "/" + strconv.Itoa(i.Number)
-		served[i.Card] = append(served[i.Card], first([]string{dir + "/effective_affinity_list", dir + "/smp_affinity_list"}, t.List))
+		cpus := first([]string{dir + "/effective_affinity_list", dir + "/smp_affinity_list"}, t.List)
+		served[i.Card] = append(served[i.Card], cpus)
 	}
 	for _, name := range list(netDir) {
 		dir := netDir + "/" + name

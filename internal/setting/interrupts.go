@@ -22,9 +22,9 @@ const (
 var interrupts = []Setting{
 	{
 		Name: "irq_affinity", Title: "CPUs that serve network cards' interrupts", Order: rankBlock,
-		About: "At which CPUs the interrupts of network cards may arrive, one object for each interrupt. The CPU that takes one " +
-			"also does the work for its packets, and a service on that CPU waits meanwhile. Caches are warm where both are on CPUs " +
-			"of one node. irqbalance moves interrupts every ten seconds, so that nothing is set while it runs. The kernel " +
+		About: "At which CPUs the interrupts of network cards may arrive, one object for each interrupt. The CPU that takes " +
+			"one also does the work for its packets, and a service on that CPU waits meanwhile. Caches are warm where both " +
+			"are on CPUs of one node. irqbalance moves interrupts every ten seconds, so that nothing is set while it runs. The kernel " +
 			"itself keeps those that it manages, as of NVMe disks.",
 		Source: "kernel documentation, core-api/irq/irq-affinity.rst and networking/scaling.rst",
 		Values: "a list of CPUs, such as 0-3; name an interrupt: irq_affinity@24=0",

@@ -28,34 +28,42 @@ func (common) Lacks(params workload.Params, t host.Tree) string {
 	return ""
 }
 
-// missingPages says how many huge pages to reserve for a cache; "": there are enough, or that is not known. The server's
-// other shared memory takes some percent more (PostgreSQL documentation, shared_memory_size_in_huge_pages).
+// missingPages says how many huge pages to reserve for a cache; "": there are enough, or that is not known. The
+// server's other shared memory takes some percent more (PostgreSQL documentation, shared_memory_size_in_huge_pages).
 func missingPages(t host.Tree, cache string) string {
 	want, ok := sizeOf(cache)
-	number := func(line string) int64 {
-		for text := range strings.Lines(t.Text("/proc/meminfo").Or("")) {
+	meminfo := t.Text("/proc/meminfo").Or("")
+	number := func(line string) (n int64) {
+		n = -1
+		for text := range strings.Lines(meminfo) {
 			if w := strings.Fields(text); len(w) > 1 && w[0] == line+":" {
-				if n, err := strconv.ParseInt(w[1], 10, 64); err == nil {
-					return n
-				}
+				n, _ = strconv.ParseInt(w[1], 10, 64)
 			}
 		}
-		return -1
+		return n
 	}
-	all, free, reserved, size := number("HugePages_Total"), number("HugePages_Free"), number("HugePages_Rsvd"), number("Hugepagesize")<<10
-	if !ok || all < 0 || free < 0 || reserved < 0 || size <= 0 || (free-reserved)*size >= want {
+	all, free, promised := number("HugePages_Total"), number("HugePages_Free"), number("HugePages_Rsvd")
+	size := number("Hugepagesize") << 10
+	if !ok || all < 0 || free < 0 || promised < 0 || size <= 0 {
 		return ""
 	}
-	pages := (want + want/4 + size - 1) / size
-	each := result.Format(float64(size), "B")
-	return fmt.Sprintf("its cache of %s takes huge pages, and %d of %s are free; reserve them, and note the %d that there are now: "+
-		"sudo sysctl vm.nr_hugepages=%d", result.Format(float64(want), "B"), max(0, free-reserved), each, all, all-max(0, free-reserved)+pages)
+	free = max(0, free-promised)
+	if free*size >= want {
+		return ""
+	}
+	pages := all - free + (want+want/4+size-1)/size
+	return fmt.Sprintf("its cache of %s takes huge pages, and %d of %s are free; reserve them, and note the %d that there "+
+		"are now: sudo sysctl vm.nr_hugepages=%d", result.Format(float64(want), "B"), free, result.Format(float64(size), "B"),
+		all, pages)
 }
 
-// sizeOf reads a size as PostgreSQL does: with a unit of 1024s, or in blocks of 8 KiB.
+// units are those of PostgreSQL's sizes: a number without one counts blocks.
+var units = map[string]int64{"": 8 << 10, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
+
+// sizeOf reads a size as PostgreSQL does.
 func sizeOf(text string) (bytes int64, ok bool) {
 	digits := strings.TrimRight(text, "kmgtb")
-	unit, known := map[string]int64{"": 8 << 10, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}[strings.TrimPrefix(text, digits)]
+	unit, known := units[strings.TrimPrefix(text, digits)]
 	n, err := strconv.ParseInt(digits, 10, 32)
 	return n * unit, known && err == nil && n > 0
 }
