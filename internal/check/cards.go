@@ -10,9 +10,8 @@ import (
 var cards = []Check{
 	{
 		ID: "NET-011", Subject: Kernel, Title: "One CPU that takes all packets of a network card",
-		Why: "Where a card has one receive queue, or all its interrupts arrive at one CPU, that CPU does the kernel's work " +
-			"for each packet of all connections. At many packets a second it has no time left for the service, and the service's " +
-			"answers wait for it.",
+		Why: "A card may have one receive queue, or all of its interrupts at one CPU. That CPU then does the kernel's work for " +
+			"each packet of all connections. At many packets a second it has no time left for the service.",
 		Source: "kernel documentation, networking/scaling.rst (RSS; RPS for a card with fewer queues than CPUs); " +
 			"fewer than 4 CPUs are a bound of ours",
 		Disagree: "At few packets a second it costs nothing, and packets that are handed on wake another CPU each. So it " +
