@@ -146,8 +146,8 @@ func (t *Traffic) sound() bool {
 	return t.Seconds >= 0 && t.Total >= 0 && t.Caches >= 0 && (t.Local == nil || *t.Local >= 0 && *t.Local <= t.Total)
 }
 
-// memory says what was counted.
-func (m *Minute) memory() document.Section {
+// crossed says what was counted.
+func (m *Minute) crossed() document.Section {
 	t := m.Traffic
 	if t == nil || t.Why != "" || t.Seconds <= 0 {
 		return document.Section{}

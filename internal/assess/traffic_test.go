@@ -13,8 +13,8 @@ import (
 	"hostlab/internal/testkit"
 )
 
-// counters writes those of a control group, "total local" for each cache.
-func counters(t *testing.T, group string, caches ...string) {
+// counts writes those of a control group, "total local" for each cache.
+func counts(t *testing.T, group string, caches ...string) {
 	t.Helper()
 	for i, text := range caches {
 		dir := filepath.Join(group, "mon_data", "mon_L3_0"+string(rune('0'+i)))
@@ -30,13 +30,13 @@ func counters(t *testing.T, group string, caches ...string) {
 func TestTraffic(t *testing.T) {
 	root := t.TempDir()
 	two := &host.Facts{Topology: host.Topology{NUMA: make([]host.NUMANode, 2)}}
-	counters(t, root, "1000 800", "2000 2000")
-	counters(t, root+"/batch", "50 50", "Unavailable Unavailable")
+	counts(t, root, "1000 800", "2000 2000")
+	counts(t, root+"/batch", "50 50", "Unavailable Unavailable")
 	x := newTrafficMeter(root, nil)
 	x.before.at = x.before.at.Add(-10 * time.Second)
-	counters(t, root, "5000 2800", "3000 2500")
-	counters(t, root+"/batch", "150 150", "70 70")
-	counters(t, root+"/late", "900 900")
+	counts(t, root, "5000 2800", "3000 2500")
+	counts(t, root+"/batch", "150 150", "70 70")
+	counts(t, root+"/late", "900 900")
 	m := minute(nil)
 	x.fill(m)
 	got := m.Traffic
@@ -45,8 +45,8 @@ func TestTraffic(t *testing.T) {
 	}
 	got.Seconds = 10
 	var b strings.Builder
-	testkit.OK(t, document.WriteText(&b, &document.Document{Sections: []document.Section{m.memory()}}, document.TextOptions{Width: 100}))
-	for _, text := range []string{"510 B/s, counted at 2 last caches for 10 s", "49 %, 250 B/s"} {
+	testkit.OK(t, document.WriteText(&b, &document.Document{Sections: []document.Section{m.crossed()}}, document.TextOptions{Width: 100}))
+	for _, text := range []string{"510 B/s, counted at 2 last caches for 10.0 s", "49 %, 250 B/s"} {
 		testkit.Has(t, b.String(), text)
 	}
 	sum := trafficOf([]*Minute{m, {Traffic: &Traffic{Seconds: 5, Total: 100, Caches: 1}}})
@@ -65,9 +65,9 @@ func TestTraffic(t *testing.T) {
 		m := minute(nil)
 		newTrafficMeter(dir, two).fill(m)
 		testkit.Has(t, strings.Join(m.uncounted(), ""), why)
-		testkit.Is(t, "", m.memory().Title)
+		testkit.Is(t, "", m.crossed().Title)
 	}
-	counters(t, empty, "Unavailable Unavailable")
+	counts(t, empty, "Unavailable Unavailable")
 	if got := countTraffic(empty).since(countTraffic(empty)); got.Why == "" {
 		t.Errorf("%+v", got)
 	}

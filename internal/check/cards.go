@@ -32,7 +32,7 @@ func lookCards(f *host.Facts, _ Role) view {
 	for _, c := range f.Network.Cards {
 		spread := len(c.Steered.Or(nil)) > 1
 		queues := read(c.Receive, func(n int64) bool { return spread || n > 1 })
-		served := readAs(c.Served, host.FormatList, func(cpus []int) bool { return spread || len(cpus) != 1 })
+		served := read(c.Served, func(cpus []int) bool { return spread || len(cpus) != 1 })
 		v.readings = append(v.readings, queues, served, aside(c.Steered))
 		if !queues.bad && !served.bad {
 			continue

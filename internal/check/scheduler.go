@@ -67,7 +67,7 @@ var scheduler = []Check{
 		},
 	},
 	{
-		ID: "KRN-019", Subject: Kernel, Title: "Slices of the scheduler below the kernel's own (base_slice)",
+		ID: "KRN-019", Subject: Kernel, Title: "Slices of the scheduler below the kernel's own",
 		Why: "A thread may run for a slice before another of its CPU does, if both want it. Short slices mean more switches, " +
 			"each with cold caches, and more moments at which a thread with a spinlock is taken from its CPU.",
 		Source: "Linux, kernel/sched/fair.c (0.70 ms, times the CPUs' logarithm up to 8); tuned throughput-performance, " +

@@ -30,7 +30,7 @@ var interrupts = []Setting{
 		Values: "a list of CPUs, such as 0-3; name an interrupt: irq_affinity@24=0",
 		File:   irqDir + "*/" + irqList,
 		Absent: "no network card has an interrupt that shows here, as in a container's own network or on Hyper-V",
-		Takes:  cpuList{}, against: balanced,
+		Takes:  cpuList{}, against: irqbalance,
 		refusals: []refusal{
 			{syscall.EIO, managed}, {syscall.EPERM, managed},
 			{syscall.EINVAL, "none of these CPUs can take it"},
@@ -53,8 +53,8 @@ func cards(sys *System) (names []string) {
 	return names
 }
 
-// balanced refuses what irqbalance would undo within its ten seconds.
-func balanced(sys *System, step Step, all steps) error {
+// irqbalance refuses what irqbalance would undo within its ten seconds.
+func irqbalance(sys *System, step Step, all steps) error {
 	changed := func(s Step) bool { return s.Setting == step.Setting && s.From != s.To }
 	if i := slices.IndexFunc(all, changed); i < 0 || all[i].Path != step.Path { // one look is enough for all
 		return nil

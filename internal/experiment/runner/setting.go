@@ -43,7 +43,7 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 				out[level] = p.Skipped[0].Reason
 			}
 		case experiment.KindParameter:
-			if why := lacks(s, f, level); why != "" {
+			if why := missing(s, f, level); why != "" {
 				out[level] = why
 			}
 		case experiment.KindEmulated:
@@ -59,8 +59,8 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 	return experiment.Here{Lacks: out}
 }
 
-// lacks says what this host lacks for a level of a parameter.
-func lacks(s *experiment.Study, f experiment.Factor, level string) string {
+// missing says what this host lacks for a level of a parameter.
+func missing(s *experiment.Study, f experiment.Factor, level string) string {
 	w, demanding := s.Work.(workload.Demanding)
 	if !demanding {
 		return ""
