@@ -79,7 +79,7 @@ var scheduler = []Check{
 		ok:       "as long as the kernel's own, or longer", bad: "slices are shorter than the kernel's own",
 		fix: remedy{run("cat", "/sys/kernel/debug/sched/base_slice_ns").noting("in ns; echo 3000000 into it is the kernel's own " +
 			"from 8 CPUs on, until a reboot")},
-		left: "somebody has chosen it, for a reason that hostlab does not see",
+		left: "someone has chosen it, for a reason that hostlab does not see",
 		look: func(f *host.Facts, _ Role) view {
 			n, own := min(f.Topology.Threads.Or(1), 8), 0.7e-3
 			for ; n >= 2; n /= 2 {
