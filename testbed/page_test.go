@@ -89,7 +89,8 @@ A test writes this page (%[1]sgo test -tags=system ./testbed -run TestSettings -
 ## What guests do not have
 
 %d of %d settings were tried. The emulated processor and firmware lack what the others need, so tests try those on made directory
-trees alone (%[3]sinternal/setting%[3]s). What %[3]shostlab settings%[3]s says of them in the guests:
+trees alone (%[3]sinternal/setting%[3]s); irq_affinity is also tried in a guest with a network card and two memory nodes
+(%[3]strial nodes%[3]s). What %[3]shostlab settings%[3]s says of them in the guests:
 
 `, len(setting.Names())-len(never), len(setting.Names()), "`")
 	for _, name := range never {
