@@ -73,7 +73,7 @@ var scheduler = []Check{
 		Source: "Linux, kernel/sched/fair.c (0.70 ms, times the CPUs' logarithm up to 8); tuned throughput-performance, " +
 			"postgresql (10 ms), mssql (15 ms)",
 		Disagree: "The kernel's own slice is shorter than tuned's, and suits services that answer quickly: so only what " +
-			"somebody has made shorter still is named. Nobody has published a gain of longer slices under EEVDF.",
+			"someone has made shorter still is named. Nobody has published a gain of longer slices under EEVDF.",
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel shows no slice here: it stands in debugfs, which may not be mounted",
 		ok:       "as long as the kernel's own, or longer", bad: "slices are shorter than the kernel's own",
