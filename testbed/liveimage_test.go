@@ -49,19 +49,7 @@ func liveImage(t *testing.T) string {
 			}
 		}
 	}
-	libraries, err := exec.Command("ldd", postgres).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := []string{postgres, "/usr/share/postgresql/" + version + "/timezonesets/Default"}
-	files = append(files, regexp.MustCompile(`/[^ )]+`).FindAllString(string(libraries), -1)...)
-	for _, f := range files {
-		to := root + f
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		said(t, exec.Command("cp", "-L", f, to))
-	}
+	withLibraries(t, root, postgres, "/usr/share/postgresql/"+version+"/timezonesets/Default")
 	if err := os.MkdirAll(root+filepath.Dir(filepath.Dir(postgres))+"/lib", 0o755); err != nil { // the server asks for it
 		t.Fatal(err)
 	}
@@ -84,6 +72,24 @@ func liveImage(t *testing.T) string {
 	image := filepath.Join(t.TempDir(), "live.img")
 	said(t, exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", root, image, "384M"))
 	return image
+}
+
+// withLibraries copies a program of this machine below a root, with its libraries and other files.
+func withLibraries(t *testing.T, root, program string, more ...string) {
+	t.Helper()
+	libraries, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := append([]string{program}, more...)
+	files = append(files, regexp.MustCompile(`/[^ )]+`).FindAllString(string(libraries), -1)...)
+	for _, f := range files {
+		to := root + f
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		said(t, exec.Command("cp", "-rL", f, to))
+	}
 }
 
 func said(t *testing.T, cmd *exec.Cmd) {

@@ -92,7 +92,8 @@ setting's sysctl, which %[1]shostlab set%[1]s and %[1]shostlab settings%[1]s tak
 ## What no guest has
 
 The emulated processor and firmware lack what %[2]d settings need, so tests try those on made directory trees alone
-(%[1]sinternal/setting%[1]s). What %[1]shostlab settings%[1]s says of them in the guests:
+(%[1]sinternal/setting%[1]s); irq_affinity is also tried in a guest with a network card and two memory
+nodes (%[1]strial nodes%[1]s). What %[1]shostlab settings%[1]s says of them in the guests:
 
 `, "`", len(never))
 	for _, name := range never {

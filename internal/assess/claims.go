@@ -3,6 +3,7 @@ package assess
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hostlab/internal/document"
@@ -82,20 +83,28 @@ func huge(list []host.HugeLimit) string {
 	return strings.Join(each, ", ")
 }
 
-// raised is what to do so that a limit is twice as large. A container's runtime or kubelet writes the files of its
-// group.
-func (m *Minute) raised(file lever.Next, field, flag string) lever.Next {
+// raised is what to do so that the limit in a file is twice as large. A container's runtime or kubelet writes the files
+// of its group.
+func (m *Minute) raised(next lever.Next, file, field, flag string) lever.Next {
 	if len(m.Service.Containers) == 0 {
-		return file
+		return next
 	}
-	next := limiting(m.Service.Containers[0], field, flag)
+	c := m.holder(file)
+	by := limiting(c, field, flag)
 	switch {
-	case next.Command != "":
-		return lever.Next{Command: next.Command, Note: file.Note}
-	case next.Note != "" && m.Service.Containers[0].Engine != "lxc": // whose files nobody writes anew
-		return lever.Next{Note: "raise " + next.Note}
+	case by.Command != "":
+		return lever.Next{Command: by.Command, Note: next.Note}
+	case by.Note != "" && c.Engine != "lxc": // whose files nobody writes anew
+		return lever.Next{Note: "raise " + by.Note}
 	}
-	return file
+	return next
+}
+
+// holder is the service's container whose group has a file; the first where that is the pod's.
+func (m *Minute) holder(file string) pods.Container {
+	list := m.Service.Containers
+	i := slices.IndexFunc(list, func(c pods.Container) bool { return c.Group != "" && strings.Contains(file, c.Group+"/") })
+	return list[max(i, 0)]
 }
 
 // limiting is how a container's runtime limits it: a command, or where the limit is written; neither: it is not known.
@@ -103,9 +112,16 @@ func limiting(c pods.Container, field, flag string) lever.Next {
 	name := screen.Clean(cmp.Or(c.Name, c.Short()))
 	switch {
 	case c.Pod != "" || c.UID != "":
-		return lever.Next{Note: "resources.limits." + field + " of its container in the pod's manifest"}
+		of, pod := "its container", "its pod"
+		if c.Name != "" && c.Name != pods.Sandbox {
+			of = "container " + name
+		}
+		if c.Pod != "" {
+			pod = "pod " + screen.Clean(c.Namespace+"/"+c.Pod)
+		}
+		return lever.Next{Note: fmt.Sprintf("spec.containers[].resources.limits.%s of %s in the manifest of %s", field, of, pod)}
 	case c.Engine == "docker" || c.Engine == "podman" || c.Engine == "nerdctl":
-		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(screen.Clean(c.ID[:min(12, len(c.ID))]))}
+		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(name)}
 	case c.Engine == "lxc":
 		limit := map[string]string{"cpu": "limits.cpu.allowance of %s in LXD or Incus, lxc.cgroup2.cpu.max in LXC",
 			"memory": "limits.memory of %s in LXD or Incus, lxc.cgroup2.memory.max in LXC"}[field]

@@ -28,10 +28,11 @@ func inPod() *Minute {
 // TestPodLimits: a limit of a container is raised where its owner wrote it; the kubelet writes the group's files anew.
 func TestPodLimits(t *testing.T) {
 	for engine, says := range map[string][2]string{
-		"":           {"raise resources.limits.cpu of its container in the pod's manifest", "resources.limits.memory"},
-		"docker":     {"docker update --cpus 3 aa11", "docker update --memory 2147483648 aa11"},
-		"podman":     {"podman update --cpus 3 aa11", "podman update --memory 2147483648 aa11"},
-		"nerdctl":    {"nerdctl update --cpus 3 aa11", "nerdctl update --memory 2147483648 aa11"},
+		"": {"raise spec.containers[].resources.limits.cpu of container postgres in the manifest of pod shop/db-0",
+			"spec.containers[].resources.limits.memory of container postgres"},
+		"docker":     {"docker update --cpus 3 web", "docker update --memory 2147483648 web"},
+		"podman":     {"podman update --cpus 3 web", "podman update --memory 2147483648 web"},
+		"nerdctl":    {"nerdctl update --cpus 3 web", "nerdctl update --memory 2147483648 web"},
 		"containerd": {"raise --cpus where container web is started", "raise --memory-limit where container web is started"},
 		"lxc":        {"echo '300000 100000' | sudo tee /sys/fs/cgroup/x/cpu.max", "echo 2147483648 | sudo tee"},
 	} {
@@ -47,9 +48,11 @@ func TestPodLimits(t *testing.T) {
 			}
 		}
 	}
-	m := inPod()
+	m := inPod() // of several containers, the one whose group has the limit
+	m.Service.Containers = append([]pods.Container{{Namespace: "shop", Pod: "db-0", Name: "log", Group: "/kubepods/pod1/cc22"}}, m.Service.Containers...)
+	m.Service.Containers[1].Group, m.Quota.File = "/kubepods/pod1/aa11", "/sys/fs/cgroup/kubepods/pod1/aa11/cpu.max"
 	if says := m.Verdict(m.Levers()); !strings.Contains(says, "Pod shop/db-0 waits") ||
-		!strings.Contains(says, "First: raise resources.limits.cpu of its container") {
+		!strings.Contains(says, "First: raise spec.containers[].resources.limits.cpu of container postgres in the manifest of pod shop/db-0") {
 		t.Error(says)
 	}
 }
@@ -83,7 +86,7 @@ func TestNeighbourInPod(t *testing.T) {
 	hog := Taker{Taker: proc.Taker{Name: "java", PID: 4711, Processes: 1, Group: "/kubepods/pod1/ab12", Seconds: 30},
 		Container: &pods.Container{Namespace: "batch", Pod: "nightly-1", Name: "main"}}
 	testkit.Is(t, "java (PID 4711, pod batch/nightly-1, container main)", called(hog))
-	if next := limit(hog); !strings.Contains(next.Note, "resources.limits.cpu of its container in the pod's manifest") ||
+	if next := limit(hog); !strings.Contains(next.Note, "spec.containers[].resources.limits.cpu of container main in the manifest of pod batch/nightly-1") ||
 		next.Command != "" {
 		t.Errorf("%+v", next)
 	}
@@ -92,9 +95,9 @@ func TestNeighbourInPod(t *testing.T) {
 // TestNeighbourInContainer: outside of Kubernetes its runtime has the limit, and each has it elsewhere.
 func TestNeighbourInContainer(t *testing.T) {
 	for _, c := range []struct{ name, engine, says string }{
-		{"web", "docker", "give container web a CPU limit: docker update --cpus CPUS ab12"},
-		{"pod web", "podman", "give container pod web a CPU limit: podman update --cpus CPUS ab12"},
-		{"web", "nerdctl", "give container web a CPU limit: nerdctl update --cpus CPUS ab12"},
+		{"web", "docker", "give container web a CPU limit: docker update --cpus CPUS web"},
+		{"pod web", "podman", "give container pod web a CPU limit: podman update --cpus CPUS 'pod web'"},
+		{"web", "nerdctl", "give container web a CPU limit: nerdctl update --cpus CPUS web"},
 		{"web", "lxc", "limits.cpu.allowance of container web in LXD or Incus, lxc.cgroup2.cpu.max in LXC"},
 		{"", "containerd", "--cpus where container ab12 is started, as by ctr run"},
 		{"web", "", "ask the runtime of container web"},

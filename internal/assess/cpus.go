@@ -274,7 +274,7 @@ func (m *Minute) raise(l *lever.Lever) {
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {
 			l.Next = m.raised(lever.Next{Command: q.Twice(), Note: fmt.Sprintf("twice as much as now, which is %.3g CPUs", q.CPUs)},
-				"cpu", fmt.Sprintf("--cpus %.3g", 2*q.CPUs))
+				q.File, "cpu", fmt.Sprintf("--cpus %.3g", 2*q.CPUs))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package assess
 
 import (
 	"fmt"
+	"slices"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -13,7 +14,7 @@ import (
 // Sections are what a report says of the service: its time, the levers on it, the minute second
 // by second, then what its database tells.
 func (m *Minute) Sections(levers []lever.Lever) []document.Section {
-	out := append([]document.Section{m.time(), m.endings(), m.limitsOf(), m.serverSection()}, lever.Sections(levers, true)...)
+	out := append([]document.Section{m.time(), m.endings(), m.limitsOf(), m.crossed(), m.serverSection()}, lever.Sections(levers, true)...)
 	out = append(out, m.blockers(), m.statements(), m.course(), m.policies())
 	if m.Connected {
 		out = append(out, document.Titled("Wait events, and what they mean", events(&m.Report)),
@@ -22,7 +23,7 @@ func (m *Minute) Sections(levers []lever.Lever) []document.Section {
 	if m.Scheduler != nil {
 		out = append(out, m.Scheduler.Sections()...)
 	}
-	return append(out, document.Titled("Not seen", document.Points(m.Report.Missing...)))
+	return append(out, document.Titled("Not seen", document.Points(slices.Concat(m.Report.Missing, m.uncounted())...)))
 }
 
 func (m *Minute) time() document.Section {

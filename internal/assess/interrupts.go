@@ -23,6 +23,9 @@ type Interrupts struct {
 	Most   float64 `json:"most"`   // share of its time
 	Others float64 `json:"others"` // mean share of the time of the others
 	Source string  `json:"source"` // device whose interrupts arrived there most; "": not known
+	// Service is the mean share of the time of the CPUs that the service may use; nil: not known. Outside: CPU is none of them.
+	Service *float64 `json:"service"`
+	Outside bool     `json:"outside,omitempty"`
 }
 
 // Loads are what each CPU did, by its number, small enough for days: a byte is a share of the time in 1/250.
@@ -121,8 +124,8 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 	return out
 }
 
-// since is what came since an earlier count; nil: that is not known.
-func (c interruptions) since(before interruptions) *Interrupts {
+// since is what came since an earlier count; nil: that is not known. used are the CPUs that the service may use.
+func (c interruptions) since(before interruptions, used []int) *Interrupts {
 	same := func(a, b proc.CPUTimes) bool { return a.ID == b.ID }
 	if len(c.times) < 2 || !slices.EqualFunc(c.times, before.times, same) { // CPUs came or went
 		return nil
@@ -139,6 +142,14 @@ func (c interruptions) since(before interruptions) *Interrupts {
 		}
 	}
 	out := &Interrupts{CPU: c.times[most].ID, Most: shares[most], Others: (sum - shares[most]) / float64(len(shares)-1)}
+	if ours, n := 0.0, 0; len(used) > 0 {
+		for i, t := range c.times {
+			if slices.Contains(used, t.ID) {
+				ours, n = ours+shares[i], n+1
+			}
+		}
+		out.Service, out.Outside = result.Finite(ours/float64(n)), !slices.Contains(used, out.CPU)
+	}
 	highest := 0.0
 	for name, counts := range c.sources {
 		if n := counts[most]; before.sources[name] != nil && n-before.sources[name][most] > highest {
@@ -155,19 +166,23 @@ const interrupts = 0.25
 // interrupted is one CPU that serves the interrupts of all.
 func (m *Minute) interrupted() []explain.Finding {
 	i := m.Interrupts
-	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || m.Away() {
+	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || i.Outside || m.Away() {
 		return nil
 	}
 	most := 0.0
 	for _, p := range []explain.PartName{explain.DatabaseCPU, explain.RunQueue, explain.Application, explain.Peers} {
 		most += m.share(p).High
 	}
-	source := ""
+	source, ours := "", ""
+	if i.Service != nil && m.Host.Allowed < m.Host.CPUs {
+		ours = fmt.Sprintf("; of the %s that the service may use, %s", screen.Count(m.Host.Allowed, "CPU"), result.Share(*i.Service))
+	}
 	if i.Source != "" {
 		source = ", most often by " + screen.Clean(i.Source)
 	}
 	return []explain.Finding{{Parameter: "interrupts", Part: explain.DatabaseCPU, Number: i.Most, Unit: fmt.Sprintf("of CPU %d", i.CPU), N: -1, Plain: true,
 		AtMost: result.Finite(min(1, most)), Elsewhere: true,
-		Text: fmt.Sprintf("interrupts take %s of CPU %d%s, and %s of the others", result.Share(i.Most), i.CPU, source, result.Share(i.Others)),
-		Step: "spread them: more queues of the device (network cards: ethtool -L), irqbalance, or rps_cpus of a card with one queue"}}
+		Text: fmt.Sprintf("interrupts take %s of CPU %d%s, and %s of the others%s", result.Share(i.Most), i.CPU, source, result.Share(i.Others), ours),
+		Step: "spread them: more queues of the device (network cards: ethtool -L), irqbalance, or rps_cpus of a card with one queue; " +
+			"hostlab run irq-affinity tries other CPUs"}}
 }

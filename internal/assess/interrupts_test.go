@@ -23,8 +23,8 @@ func TestInterrupts(t *testing.T) {
 	before, after := count("0", "100", "5"), count("4000", "90100", "50")
 	after.times[0].Idle += 60
 	after.times[1].User += 20
-	got := after.since(before)
-	if want := (Interrupts{1, 40.0 / 60, 0, "eth0-rx-0"}); got == nil || *got != want {
+	got := after.since(before, nil)
+	if want := (Interrupts{CPU: 1, Most: 40.0 / 60, Source: "eth0-rx-0"}); got == nil || *got != want {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10})
@@ -33,7 +33,15 @@ func TestInterrupts(t *testing.T) {
 	if len(list) != 1 || !strings.Contains(list[0].Text, "interrupts take 67 % of CPU 1, most often by eth0-rx-0, and 0 % of the others") || !list[0].Matters() {
 		t.Errorf("%+v", list)
 	}
-	if m.Interrupts = (&Interrupts{1, 0.4, 0.3, ""}); m.interrupted() != nil {
+	m.Host.CPUs, m.Host.Allowed = 2, 1
+	if m.Interrupts = after.since(before, []int{0}); m.Interrupts.Service == nil || *m.Interrupts.Service != 0 || m.interrupted() != nil {
+		t.Errorf("the service may not use that CPU: %+v", m.Interrupts)
+	}
+	m.Interrupts = after.since(before, []int{1})
+	if list := m.interrupted(); len(list) != 1 || !strings.Contains(list[0].Text, "; of the 1 CPU that the service may use, 67 %") {
+		t.Errorf("%+v", list)
+	}
+	if m.Interrupts = (&Interrupts{CPU: 1, Most: 0.4, Others: 0.3}); m.interrupted() != nil {
 		t.Error("all CPUs have their share")
 	}
 	l := after.loads(before)
@@ -49,12 +57,12 @@ func TestInterrupts(t *testing.T) {
 		}
 		return m
 	}
-	if got, want := busiest([]*Minute{of(25, 20), of(25, 20), of(0, 155)}), (Interrupts{1, 0.26, 1.0 / 15, "nvme0q1"}); got == nil || got.CPU != want.CPU ||
+	if got, want := busiest([]*Minute{of(25, 20), of(25, 20), of(0, 155)}), (Interrupts{CPU: 1, Most: 0.26, Others: 1.0 / 15, Source: "nvme0q1"}); got == nil || got.CPU != want.CPU ||
 		got.Source != want.Source || math.Abs(got.Most-want.Most)+math.Abs(got.Others-want.Others) > 1e-9 {
 		t.Errorf("%+v", got)
 	}
 	after.times = after.times[:1]
-	if got := after.since(before); got != nil {
+	if got := after.since(before, nil); got != nil {
 		t.Errorf("a CPU went offline: %+v", got)
 	}
 }

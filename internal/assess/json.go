@@ -33,6 +33,7 @@ type Time struct {
 	Parts   []Part   `json:"parts"`
 	Seconds []Second `json:"seconds"`
 	Host    Host     `json:"host"`
+	Traffic *Traffic `json:"traffic,omitempty"`
 }
 
 // Part is one of Time.
@@ -62,7 +63,7 @@ func (m *Minute) About() *About {
 // Time is where its time went.
 func (m *Minute) Time() *Time {
 	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Untold: m.Report.Untold, Parts: m.Parts(),
-		Seconds: m.seconds(), Host: m.Host}
+		Seconds: m.seconds(), Host: m.Host, Traffic: m.Traffic}
 	for i := range t.Parts {
 		t.Parts[i].Ends = m.ends(t.Parts[i].Name)
 	}

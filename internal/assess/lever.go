@@ -280,7 +280,7 @@ func (m *Minute) memory() lever.Lever {
 			reads.High+other.High+cpu.High+m.share(explain.Unexplained).Value, "what it reads again stays in memory",
 			fmt.Sprintf("its processes reached their limit of memory %.0f times; it is %s, in %s", m.Memory.Hits, result.Format(m.Memory.Bytes, "B"), m.Memory.File))
 		l.Next = m.raised(lever.Next{Command: m.Memory.Twice(), Note: "twice as much as now"},
-			"memory", fmt.Sprintf("--memory %.0f", 2*m.Memory.Bytes))
+			m.Memory.File, "memory", fmt.Sprintf("--memory %.0f", 2*m.Memory.Bytes))
 	case said == "":
 		unknown(&l, nil, m.Unseen[lever.Memory])
 	case some >= lever.Margin:

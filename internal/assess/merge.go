@@ -65,6 +65,7 @@ func Merge(list []*Minute) *Minute {
 	out.Host, out.Clock, out.Wakeups, out.Siblings = hostOf(list), meanClock(list), wakeupsOf(list), siblingsOf(list)
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)
 	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list), fullOf(list)
+	out.Traffic = trafficOf(list)
 	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
 	if whole.Scheduler != nil && whole.Scheduler.Reason != "" {
@@ -211,6 +212,7 @@ func (m *Minute) Sound() bool {
 	for _, p := range r.Parts {
 		ok = ok && p.Seconds >= 0 && p.Seconds <= most
 	}
+	ok = ok && (m.Traffic == nil || m.Traffic.sound())
 	ok = ok && (m.Sample == nil || m.Sample.Sound())
 	if l := m.Loads; l != nil {
 		ok = ok && len(l.Busy) <= host.MostCPUs && len(l.Interrupts) <= len(l.Busy) && (l.Pressure == nil || *l.Pressure >= 0 && *l.Pressure <= 1)

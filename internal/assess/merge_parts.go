@@ -217,12 +217,18 @@ func burstsOf(list []*Minute) *burstlog.Sample {
 // busiest is the CPU that had most interrupts in all stretches together.
 func busiest(list []*Minute) *Interrupts {
 	by, sources, n, sum := map[int]float64{}, map[int]map[string]float64{}, 0.0, 0.0
+	service, outside := new(0.0), map[int]bool{}
 	for _, m := range list {
 		i := m.Interrupts
 		if i == nil || m.Loads == nil {
 			continue
 		}
 		n++
+		if outside[i.CPU] = i.Outside; i.Service == nil {
+			service = nil
+		} else if service != nil {
+			*service += *i.Service
+		}
 		if sources[i.CPU] == nil {
 			sources[i.CPU] = map[string]float64{}
 		}
@@ -243,7 +249,10 @@ func busiest(list []*Minute) *Interrupts {
 	}
 	largest := func(a, b int) int { return cmp.Or(cmp.Compare(by[a], by[b]), cmp.Compare(b, a)) }
 	most := slices.MaxFunc(slices.Collect(maps.Keys(by)), largest)
-	out := &Interrupts{CPU: most, Most: by[most] / n, Others: max(0, sum-by[most]) / n / float64(len(by)-1)}
+	out := &Interrupts{CPU: most, Most: by[most] / n, Others: max(0, sum-by[most]) / n / float64(len(by)-1), Outside: outside[most]}
+	if service != nil {
+		out.Service = new(*service / n)
+	}
 	often := 0.0
 	for _, name := range slices.Sorted(maps.Keys(sources[most])) {
 		if v := sources[most][name]; v > often {

@@ -49,6 +49,8 @@ type Minute struct {
 	Interrupts *Interrupts `json:"interrupts,omitempty"`
 	// Loads are what each CPU did; nil: not counted.
 	Loads *Loads `json:"loads,omitempty"`
+	// Traffic is what went between caches and memory; nil: it is not counted, and there is one node.
+	Traffic *Traffic `json:"traffic,omitempty"`
 	// Pools are those of poolers before it, or its own.
 	Pools    []pgbouncer.Pool `json:"pools,omitempty"`
 	Host     Host             `json:"host"`

@@ -72,7 +72,7 @@ func (t *threads) fill(m *Minute, cpus int) {
 	m.Readings, m.Throttled = t.readings, last.Throttled
 	if t.meter != nil {
 		m.host(last, cpus)
-		m.Host.Allowed = allowed(m.Service.PID)
+		m.Host.Allowed = len(allowed(m.Service.PID))
 	}
 	if last.NoQueue != "" {
 		m.Unseen[lever.CPUs] = last.NoQueue
@@ -106,7 +106,7 @@ func (b *beside) fill(m *Minute) {
 		return
 	}
 	came := countInterrupts()
-	m.Interrupts, m.Loads = came.since(b.came), came.loads(b.came)
+	m.Interrupts, m.Loads = came.since(b.came, allowed(b.of.PID)), came.loads(b.came)
 	now := proc.TakeCensus(pods.GroupOf)
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })

@@ -1,6 +1,10 @@
 package assess
 
-import "golang.org/x/sys/unix"
+import (
+	"math/bits"
+
+	"golang.org/x/sys/unix"
+)
 
 // requested is what the driver tells of the clock.
 const requested = "scaling_cur_freq"
@@ -9,11 +13,16 @@ const requested = "scaling_cur_freq"
 const pageWalks = "page walks are not counted, because their counters differ by processor; on Intel, perf stat -e " +
 	"dtlb_load_misses.walk_active shows them"
 
-// allowed is how many CPUs a process may use; 0: not known.
-func allowed(pid int) int {
+// allowed are the CPUs that a process may use; nil: not known.
+func allowed(pid int) (cpus []int) {
 	var set unix.CPUSet
 	if pid == 0 || unix.SchedGetaffinity(pid, &set) != nil { // also where a host has more than 1,024
-		return 0
+		return nil
 	}
-	return set.Count()
+	for cpu := range len(set) * bits.UintSize {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
 }

@@ -61,6 +61,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	w.beside.fill(m)
 	w.cloud.fill(m)
+	w.traffic.fill(m)
 	w.all.Wait()
 	if err := w.nothing(); err != nil {
 		return nil, err
@@ -100,6 +101,7 @@ type watching struct {
 	sessions  sessions
 	clock     clockMeter
 	cloud     *cloudMeter // nil: its host is another
+	traffic   *trafficMeter
 }
 
 // start begins to look.
@@ -111,6 +113,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		}
 		w.beside.start(w.of)
 		w.cloud = newCloudMeter(o.Facts)
+		w.traffic = newTrafficMeter(resctrl, o.Facts)
 		if !o.Counters {
 			w.poolers.start(w.ctx, w.of, o.For)
 		}

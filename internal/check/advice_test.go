@@ -113,7 +113,7 @@ func TestRecommendedForAHost(t *testing.T) {
 // check judges stand here, so that one without advice is meant to have none.
 func TestEverySettingIsAdvised(t *testing.T) {
 	none := []string{"min_freq", "pm_qos_resume_latency_us", "cpu_dma_latency", "dirty_background_ratio", "dirty_ratio",
-		"nomerges", "nr_requests", "min_perf_pct", "read_ahead_kb", "cpu_online", "smt"}
+		"nomerges", "nr_requests", "min_perf_pct", "read_ahead_kb", "cpu_online", "smt", "irq_affinity"}
 	advised := map[string]bool{}
 	for _, c := range allCases() {
 		list, _ := Advise(c.facts0(), cmp.Or(c.role, ProductionDB), []Result{c.run(t)}, Info)

@@ -28,7 +28,7 @@ type lookCase struct {
 func allCases() []lookCase {
 	return slices.Concat(powerCases, limitsCases, windowsCases, idleCases, memoryCases, kernelCases, queueCases, schedulerCases,
 		engineCases, serverCases,
-		storageCases, virtCases, networkCases, mountCases, habitCases, cloudCases)
+		storageCases, virtCases, networkCases, cardCases, mountCases, habitCases, cloudCases)
 }
 
 func (c lookCase) facts0() *host.Facts {

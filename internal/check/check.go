@@ -151,7 +151,7 @@ type Result struct {
 
 // all holds every check, by subject and number. To add one, add its value to the list of its
 // subject with the next free number. Numbers are never given twice: scripts and reports refer to them.
-var all = slices.Concat(power, windows, uncore, idle, smt, memory, kernel, scheduler, network, cloudNetwork, storage, mounts,
+var all = slices.Concat(power, windows, uncore, idle, smt, memory, kernel, scheduler, network, cloudNetwork, cards, storage, mounts,
 	cloudVolumes, virt, server)
 
 // All returns every check, in the order of reports: power, idle states, SMT,

@@ -106,6 +106,13 @@ var restKnobs = []knob{
 			f.Databases[i].NodeMemory = host.Known([]int64{40 * gib, v}, "B", "f")
 		}
 	}, 0, gib, 30*gib),
+	steps("receive queues", func(f *host.Facts, n int64) {
+		f.Network.Cards = slices.Clone(f.Network.Cards)
+		for i := range f.Network.Cards {
+			f.Network.Cards[i].Receive, f.Network.Cards[i].Served = known(n, "f"), known(upTo(int(n)), "f")
+		}
+	}, 1, 2, 8),
+	steps("base_slice", func(f *host.Facts, v float64) { f.Kernel.BaseSlice = secs(v, "f") }, 100, 3000, 10000),
 	steps("preemption", func(f *host.Facts, v string) { f.Identity.Preemption = known(v, "f") }, "full", "lazy", "voluntary"),
 	steps("sched_ext", func(f *host.Facts, v string) { f.Kernel.SchedExt = known(v, "f") }, "enabled", "disabled"),
 	ofQueues("atomic writes", func(b *host.BlockDevice, v int64) { b.AtomicWrite = known(v, "f") }, 65536, 16384, 4096),

@@ -43,6 +43,14 @@ func onNodes(gibs ...int64) host.Fact[[]int64] {
 	return host.Known(list, "B", "/proc/700/numa_maps")
 }
 
+// sliced has such slices on 96 CPUs.
+func sliced(slice host.Fact[float64]) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Topology.Threads, f.Kernel.BaseSlice = known(96, "/sys/devices/system/cpu/present"), slice
+	}
+}
+
+const sliceFile = "/sys/kernel/debug/sched/base_slice_ns"
 const preemptFile, extFile = "/sys/kernel/debug/sched/preempt", "/sys/kernel/sched_ext/state"
 const atomicFile = "/sys/block/nvme1n1/queue/atomic_write_unit_max_bytes"
 
@@ -64,6 +72,11 @@ var schedulerCases = []lookCase{
 	{id: "KRN-018", name: "none", want: OK, facts: extended(known("disabled", extFile))},
 	{id: "KRN-018", name: "another state", want: Unknown, facts: extended(known("bypassed", extFile))},
 	{id: "KRN-018", name: "not built", want: NotApplicable, facts: extended(host.Fact[string]{State: host.StateAbsent})},
+	{id: "KRN-019", name: "short", want: Finding, facts: sliced(known(1.4e-3, sliceFile)), remedy: sliceFile},
+	{id: "KRN-019", name: "the kernel's own", want: OK, facts: sliced(known(2.8e-3, sliceFile))},
+	{id: "KRN-019", name: "tuned's", want: OK, facts: sliced(known(10e-3, sliceFile))},
+	{id: "KRN-019", name: "not root", want: Unknown, facts: sliced(denied[float64](sliceFile))},
+	{id: "KRN-019", name: "not mounted", want: NotApplicable, facts: sliced(absent[float64](sliceFile))},
 	{id: "MEM-012", name: "one node", want: Finding, facts: spread(onNodes(30, 1), 0, 1, 2, 3, 4, 5, 6, 7),
 		remedy: "NUMAPolicy=interleave", evidence: "/proc/700/numa_maps = 30 GiB, 1 GiB"},
 	{id: "MEM-012", name: "threads there", want: OK, facts: spread(onNodes(30, 1), 0, 1, 2)},

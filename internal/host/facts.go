@@ -227,6 +227,8 @@ type Memory struct {
 	ShmAll               Fact[uint64] `json:"shmall" read:"/proc/sys/kernel/shmall"`   // pages
 	ShmMni               Fact[int64]  `json:"shmmni" read:"/proc/sys/kernel/shmmni"`
 	PageSize             Fact[int64]  `json:"page_size"`
+	// Monitors are what resctrl can count of the last caches, space separated: llc_occupancy, mbm_total_bytes, mbm_local_bytes
+	Monitors Fact[string] `json:"resctrl_monitors" read:"/sys/fs/resctrl/info/L3_MON/mon_features"`
 
 	DirtyExpire    Fact[float64] `json:"dirty_expire" read:"/proc/sys/vm/dirty_expire_centisecs cs"`       // s
 	DirtyWriteback Fact[float64] `json:"dirty_writeback" read:"/proc/sys/vm/dirty_writeback_centisecs cs"` // s; 0: never

@@ -86,6 +86,10 @@ func readMemory(t Tree) Memory {
 	m := Memory{PageSize: readPageSize(t)}
 	fill(t, "", &m)
 	m.ShmSize = shmSize(readMounts(t, selfMounts), m.Total)
+	m.Monitors = Convert(m.Monitors, "", func(s string) (string, error) { return strings.Join(strings.Fields(s), " "), nil })
+	if m.Monitors.State == StateAbsent && t.Exists(resctrlDir) { // the empty directory is there where the processor can
+		m.Monitors.Reason = "resctrl is not mounted; sudo mount -t resctrl resctrl " + resctrlDir + " shows it"
+	}
 	m.SwapOn = Convert(t.Text("/proc/swaps"), "", parseSwaps)
 	for _, kB := range hugeSizes(t, poolDir) {
 		pool := HugePool{Size: kB << 10}
@@ -101,6 +105,8 @@ func readMemory(t Tree) Memory {
 }
 
 const (
+	resctrlDir = "/sys/fs/resctrl"
+
 	thpDir  = "/sys/kernel/mm/transparent_hugepage"
 	poolDir = "/sys/kernel/mm/hugepages"
 )

@@ -36,6 +36,8 @@ type Network struct {
 	PassiveOpens    Fact[int64] `json:"passive_opens" setup:"no"`    // connections accepted since boot
 	ListenOverflows Fact[int64] `json:"listen_overflows" setup:"no"` // of them, those that found a server's queue full
 	ListenDrops     Fact[int64] `json:"listen_drops" setup:"no"`     // those, and others that were dropped at a listening socket
+
+	Cards []NetworkCard `json:"cards"`
 }
 
 func readNetwork(t Tree) (n Network) {
@@ -48,6 +50,7 @@ func readNetwork(t Tree) (n Network) {
 	n.PassiveOpens = netCounter(t, "/proc/net/snmp", "Tcp", "PassiveOpens")
 	n.ListenOverflows = netCounter(t, "/proc/net/netstat", "TcpExt", "ListenOverflows")
 	n.ListenDrops = netCounter(t, "/proc/net/netstat", "TcpExt", "ListenDrops")
+	n.Cards = readCards(t)
 	return n
 }
 

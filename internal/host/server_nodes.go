@@ -13,11 +13,14 @@ import (
 // at some 30 ns a page, and holds the process's mappings meanwhile. A huge page is one.
 const mostWalked = 16 << 20 // pages
 
+// Nodes are the numbers of the memory nodes; none: they do not show.
+func Nodes(t Tree) []int { return numbered(t, nodeDir, "node") }
+
 // nodes reads how much memory of a server lies on each memory node. PostgreSQL's cache shows in the sessions that have
 // touched it, so it is asked of the child with most shared memory.
 func (p process) nodes() Fact[[]int64] {
 	made := "/.hostlab/nodes/" + strconv.Itoa(p.pid)
-	ids := numbered(p.kernel(), nodeDir, "node")
+	ids := Nodes(p.kernel())
 	if len(ids) < 2 {
 		return absentFact[[]int64](nodeDir, "there are not several memory nodes")
 	}

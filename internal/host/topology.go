@@ -19,7 +19,7 @@ func readTopology(t Tree) Topology {
 	fill(t, cpuDir, &top)
 	top.Threads = Convert(top.Online, "", func(l []int) (int, error) { return len(l), nil })
 	nodeOf := map[int]Fact[int]{}
-	for _, id := range numbered(t, nodeDir, "node") {
+	for _, id := range Nodes(t) {
 		n := NUMANode{ID: id}
 		fill(t, nodeDir+"/node"+strconv.Itoa(id), &n)
 		for _, c := range n.CPUs.Or(nil) {
@@ -50,7 +50,7 @@ func readTopology(t Tree) Topology {
 		}
 		return c
 	})
-	top.Sockets = countSockets(top.CPUs)
+	top.Sockets = countSockets(t, top.CPUs)
 	top.Cores = countCores(top.CPUs)
 	top.Caches = readCaches(t, top.CPUs)
 	return top
@@ -94,14 +94,20 @@ func ascending(list []int) []int {
 }
 
 // countSockets counts the distinct packages. A CPU that does not say where it
-// sits leaves the number unknown.
-func countSockets(cpus []CPU) Fact[int] {
-	seen := map[int]bool{}
+// sits leaves the number unknown. A mainframe numbers them anew in each book, and books
+// in each drawer (arch/s390/kernel/topology.c).
+func countSockets(t Tree, cpus []CPU) Fact[int] {
+	type place struct{ drawer, book, socket int }
+	seen, books := map[place]bool{}, len(cpus) > 0 && t.Exists(cpuPath(cpus[0].ID)+"/topology/book_id")
 	for _, c := range cpus {
 		if c.Socket.State != StateOK {
 			return unlike[int](c.Socket)
 		}
-		seen[c.Socket.Value] = true
+		at := place{socket: c.Socket.Value}
+		if dir := cpuPath(c.ID) + "/topology/"; books {
+			at.drawer, at.book = t.id(dir+"drawer_id").Or(0), t.id(dir+"book_id").Or(0)
+		}
+		seen[at] = true
 	}
 	return counted(len(seen), cpuDir+"/cpu*/topology/physical_package_id")
 }

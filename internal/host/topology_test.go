@@ -2,6 +2,9 @@ package host_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +46,19 @@ cpu0/topology/physical_package_id: 36
 cpu5/topology/physical_package_id: 4096
 cpu0/topology/core_cpus_list: 0
 cpu5/topology/core_cpus_list: 5`, "2", "2", "2"},
+		{"sockets of a mainframe, in books and drawers", `online: 0-2
+cpu0/topology/physical_package_id: 1
+cpu1/topology/physical_package_id: 1
+cpu2/topology/physical_package_id: 1
+cpu0/topology/book_id: 1
+cpu1/topology/book_id: 2
+cpu2/topology/book_id: 1
+cpu0/topology/drawer_id: 0
+cpu1/topology/drawer_id: 0
+cpu2/topology/drawer_id: 1
+cpu0/topology/core_cpus_list: 0
+cpu1/topology/core_cpus_list: 1
+cpu2/topology/core_cpus_list: 2`, "3", "3", "3"},
 		{"garbled", `online: 0-1
 cpu0/topology/physical_package_id: x
 cpu1/topology/physical_package_id: 0
@@ -57,6 +73,52 @@ cpu1/topology/core_cpus_list: ,,`, `error expected a whole number, found "x"`, "
 			testkit.Same(t, []string{c.sockets, c.cores, c.threads}, got, "sockets, cores, threads")
 		})
 	}
+}
+
+// Power has four or eight threads a core, of which some may be off, and its cores of eight have two first caches, for even
+// and for odd threads.
+func TestThreadsOfPower(t *testing.T) {
+	for _, c := range []struct {
+		threads, on int
+		cores       string
+	}{{4, 4, "2"}, {8, 8, "2"}, {8, 4, "2"}, {8, 1, "2"}} {
+		var lines, online []string
+		for core := range 2 {
+			var siblings, even []string
+			for i := range c.on {
+				siblings = append(siblings, strconv.Itoa(core*c.threads+i))
+				if i%2 == 0 {
+					even = append(even, siblings[i])
+				}
+			}
+			online = append(online, siblings...)
+			for _, id := range siblings {
+				at := "cpu" + id
+				lines = append(lines, at+"/topology/physical_package_id: 0", at+"/topology/core_id: "+strconv.Itoa(core*c.threads),
+					at+"/topology/thread_siblings_list: "+strings.Join(siblings, ","))
+				if slices.Contains(even, id) {
+					lines = append(lines, at+"/cache/index0/level: 1", at+"/cache/index0/type: Data", at+"/cache/index0/size: 32K",
+						at+"/cache/index0/shared_cpu_list: "+strings.Join(even, ","))
+				}
+			}
+		}
+		top := cpuTree(t, "online: "+strings.Join(online, ",")+"\n"+strings.Join(lines, "\n")).Topology
+		testkit.Is(t, c.cores, stateText(top.Cores), "cores of", c.threads, c.on)
+		testkit.Is(t, 2*c.on, top.Threads.Value, "threads of", c.threads, c.on)
+		testkit.Is(t, c.on, len(top.CPUs[0].Siblings.Value), "siblings of", c.threads, c.on)
+		testkit.Is(t, (c.on+1)/2, len(top.Caches[0].CPUs), "that share a first cache, of", c.threads, c.on)
+	}
+}
+
+// Intel's third kind of cores stands apart from the other two.
+func TestLowPowerCores(t *testing.T) {
+	tree := testkit.Unpack(t, host.ExtractArchive, "-- sys/devices/system/cpu/online --\n0-5\n-- sys/devices/cpu_core/cpus --\n0-1\n"+
+		"-- sys/devices/cpu_atom/cpus --\n2-3\n-- sys/devices/cpu_lowpower/cpus --\n4-5\n")
+	var got []string
+	for _, c := range host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: tree}}).Topology.CoreTypes {
+		got = append(got, c.Name+" "+host.FormatList(c.CPUs))
+	}
+	testkit.Same(t, []string{"performance 0-1", "efficiency 2-3", "low-power 4-5"}, got)
 }
 
 func TestSMTControl(t *testing.T) {

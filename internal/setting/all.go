@@ -8,8 +8,8 @@ import (
 
 // all holds every setting in the order in which they are applied. To add one, add its value to the
 // list of its subject: frequency.go, uncore.go, boost.go, idle.go, memory.go, sysctl.go, limits.go, network.go,
-// block.go, smt.go.
-var all = completed(power, frequencies, uncore, idle, sysctls, limits, network, memory, block, cpus)
+// block.go, interrupts.go, smt.go.
+var all = completed(power, frequencies, uncore, idle, sysctls, limits, network, memory, block, interrupts, cpus)
 
 // completed fills in what follows from other fields, and sorts by rank.
 func completed(lists ...[]Setting) []Setting {

@@ -108,12 +108,16 @@ func (sys *System) below(at, pattern string, stacked bool) (list []Object) {
 		if errors.As(err, new(astray)) {
 			return []Object{{Path: path.Clean(dir)}} // reading it says why it cannot be set
 		}
-		if stem == "" {
+		switch {
+		case dir == irqDir:
+			of := cards(sys)
+			names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(of, n) })
+		case stem == "":
 			names = slices.DeleteFunc(names, func(n string) bool {
 				return !host.HasQueue(n) &&
 					(!stacked || !host.IsStacked(n))
 			})
-		} else {
+		default:
 			names = withNumber(names, stem)
 		}
 		for _, n := range names {

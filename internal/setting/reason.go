@@ -112,7 +112,10 @@ func remedy(path string, err error) string {
 		return "took a part of the value only"
 	case errors.Is(err, syscall.EROFS):
 		mount := "/sys"
-		if strings.HasPrefix(path, "/proc/") {
+		switch {
+		case strings.HasPrefix(path, irqDir):
+			mount = "/proc/irq"
+		case strings.HasPrefix(path, "/proc/"):
 			mount = "/proc/sys"
 		}
 		return mount + " is mounted read-only, as is usual in containers: run hostlab on the host itself, or in a " +

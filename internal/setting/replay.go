@@ -258,5 +258,6 @@ func settable(p string) bool {
 	if path.Clean(p) != p {
 		return false
 	}
-	return strings.HasPrefix(p, "/sys/") || strings.HasPrefix(p, "/proc/sys/") || settablePower(p)
+	ofInterrupt := strings.HasPrefix(p, irqDir) && path.Base(p) == irqList
+	return strings.HasPrefix(p, "/sys/") || strings.HasPrefix(p, "/proc/sys/") || ofInterrupt || settablePower(p)
 }

@@ -12,9 +12,10 @@ import (
 // Every setting has words for every tool, or the reason why the tool has none.
 func TestEverySettingIsExported(t *testing.T) {
 	values := map[string]string{"cstate_latency": "70", "clocksource": "tsc", "smt": "on"}
+	const numbers = "interrupts have other numbers after a boot"
 	reasons := map[string][]string{
-		"tuned": nil, "systemd": nil,
-		"saptune": {"it is in force only while a program holds /dev/cpu_dma_latency",
+		"tuned": {numbers}, "systemd": {numbers},
+		"saptune": {numbers, "it is in force only while a program holds /dev/cpu_dma_latency",
 			"saptune takes single files, and this has one for each CPU, policy or disk", "saptune sets all CPUs alike"},
 		"powercfg": {"Windows has no counterpart that a power plan holds", "Windows sets all processors alike"},
 		"dsc":      {"Windows has no counterpart that a power plan holds", "Windows sets all processors alike"},

@@ -115,6 +115,13 @@ type Offering interface {
 	Machine(cfg Config, m Machine) result.Machine
 }
 
+// Demanding is a workload whose levels may take what a host does not have, such as reserved pages.
+type Demanding interface {
+	// Lacks says what is missing on the machine of a tree for a run with such parameters, and what mends it, in a
+	// phrase; "": nothing, or it is not known. It touches nothing.
+	Lacks(p Params, t host.Tree) string
+}
+
 // Machine is where a workload is to run.
 type Machine struct {
 	Topology *host.Topology

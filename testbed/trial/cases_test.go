@@ -10,7 +10,8 @@ import (
 )
 
 // never are settings that no guest has, or that need a program of their own to be tried.
-var never = []string{"platform_profile", "epb", "min_perf_pct", "max_perf_pct", "uncore_max_freq", "cpu_dma_latency"}
+var never = []string{"platform_profile", "epb", "min_perf_pct", "max_perf_pct", "uncore_max_freq", "cpu_dma_latency",
+	"irq_affinity"} // which trial nodes sets
 
 // Every setting is tried once: by values of its own, or by a trial here.
 func TestEverySettingHasATrial(t *testing.T) {

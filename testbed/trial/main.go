@@ -11,6 +11,7 @@
 //	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
+//	trial nodes                   facts of memory nodes, a network card's interrupts, and the study numa-interleave
 //	trial remedies [CHECK...]     the checks' remedies: each mends what it is for, and changes nothing the second time
 //	trial system                  the remedies of servers' checks, where systemd runs PostgreSQL
 //	trial booted                  that they, and others, hold after a boot
@@ -60,7 +61,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, remedies, system, booted, record, live, cut, recover, ring or left")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, nodes, remedies, system, booted, record, live, cut, recover, ring or left")
 	}
 	if os.Args[1] == "sleep" { // in the name of a server
 		asleep()
@@ -85,6 +86,8 @@ func main() {
 		smt()
 	case "emulate":
 		emulated()
+	case "nodes":
+		nodes()
 	case "remedies":
 		remedies(args)
 	case "system":

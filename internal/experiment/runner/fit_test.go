@@ -159,3 +159,20 @@ func TestRefit(t *testing.T) {
 		})
 	}
 }
+
+// picky is a workload that takes reserved pages at one of its levels.
+type picky struct{ workload.Workload }
+
+func (picky) Lacks(p workload.Params, _ host.Tree) string {
+	if fmt.Sprint(workload.Value(p, "scanner")) == "core" {
+		return "no page is reserved"
+	}
+	return ""
+}
+
+// What a host lacks for a level of a parameter is found before anything runs.
+func TestLacks(t *testing.T) {
+	s := parse(t, t.TempDir(), head(8, "")+"[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"same\"]\n[workload]\nname = \"scanlock\"\n")
+	s.Work = picky{s.Work}
+	testkit.Same(t, map[string]string{"core": "no page is reserved"}, Look(s, s.Factors[0]).Lacks)
+}

@@ -11,8 +11,10 @@ import (
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
+	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/workload"
 )
 
 // Look says which levels of a factor this host does not have, and why: values that its
@@ -40,6 +42,10 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 			case len(p.Skipped) > 0: // on a part of the objects it would not be that level
 				out[level] = p.Skipped[0].Reason
 			}
+		case experiment.KindParameter:
+			if why := missing(s, f, level); why != "" {
+				out[level] = why
+			}
 		case experiment.KindEmulated:
 			m := emulate.Method(f.Emulate.Method)
 			if s.Harm != nil && m == emulate.Group { // the service's own group decides, when its process is known
@@ -51,6 +57,22 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 		}
 	}
 	return experiment.Here{Lacks: out}
+}
+
+// missing says what this host lacks for a level of a parameter.
+func missing(s *experiment.Study, f experiment.Factor, level string) string {
+	w, demanding := s.Work.(workload.Demanding)
+	if !demanding {
+		return ""
+	}
+	if _, ok := s.Work.Describe().Param(f.Parameter); !ok { // a name in a command's arguments
+		return ""
+	}
+	p, err := workload.With(s.Workload.Params, f.Parameter, level)
+	if err != nil { // the study was checked
+		return ""
+	}
+	return w.Lacks(p, host.Tree{})
 }
 
 // settings changes settings of the host for levels. The journal of the settings has

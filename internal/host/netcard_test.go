@@ -1,0 +1,74 @@
+package host_test
+
+import (
+	"context"
+	"testing"
+
+	"hostlab/internal/host"
+	"hostlab/internal/testkit"
+)
+
+// cards are those of a made machine.
+func cards(t *testing.T, files string) []host.NetworkCard {
+	t.Helper()
+	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, files)}
+	return host.Collect(context.Background(), host.Options{Tree: tree}).Network.Cards
+}
+
+// A card of PCI has a directory of its interrupts, whatever they are called.
+func TestCardOfPCI(t *testing.T) {
+	list := cards(t, `
+-- sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:05.0/net/eth0 --
+-- sys/class/net/lo -> ../../devices/virtual/net/lo --
+-- sys/devices/virtual/net/lo/queues/rx-0/rps_cpus --
+f
+-- sys/devices/pci0000:00/0000:00:05.0/net/eth0/device -> ../.. --
+-- sys/devices/pci0000:00/0000:00:05.0/msi_irqs/30 --
+-- sys/devices/pci0000:00/0000:00:05.0/msi_irqs/31 --
+-- sys/devices/pci0000:00/0000:00:05.0/net/eth0/queues/rx-0/rps_cpus --
+00000001,00000006
+-- sys/devices/pci0000:00/0000:00:05.0/net/eth0/queues/rx-1/rps_cpus --
+00000000,00000000
+-- sys/devices/pci0000:00/0000:00:05.0/net/eth0/queues/tx-0/ --
+-- proc/irq/30/effective_affinity_list --
+1
+-- proc/irq/30/smp_affinity_list --
+0-3
+-- proc/irq/31/smp_affinity_list --
+3
+-- proc/irq/32/smp_affinity_list --
+7
+-- proc/irq/32/nvme0q1/ --
+`)
+	testkit.Is(t, 1, len(list), "cards")
+	c := list[0]
+	testkit.Same(t, []any{"eth0", int64(2), int64(1), "1,3", "1-2,32"},
+		[]any{c.Name, c.Receive.Value, c.Transmit.Value, host.FormatList(c.Served.Value), host.FormatList(c.Steered.Value)})
+}
+
+// Those of virtio and of Xen are called by the device or by the interface. Another user's name for a set of CPUs is refused.
+func TestCardsByName(t *testing.T) {
+	list := cards(t, `
+-- sys/class/net/ens3 -> ../../devices/pci0000:00/0000:00:03.0/virtio1/net/ens3 --
+-- sys/class/net/eth1 -> ../../devices/vif-0/net/eth1 --
+-- sys/bus/virtio/drivers/virtio_net/virtio1 -> ../../../../devices/pci0000:00/0000:00:03.0/virtio1 --
+-- sys/devices/pci0000:00/0000:00:03.0/virtio1/net/ens3/device -> ../.. --
+-- sys/devices/pci0000:00/0000:00:03.0/virtio1/net/ens3/queues/rx-0/rps_cpus --
+odd
+-- sys/devices/vif-0/net/eth1/device -> ../.. --
+-- proc/irq/24/smp_affinity_list --
+2
+-- proc/irq/24/virtio1-input.0/ --
+-- proc/irq/25/smp_affinity_list --
+!errno EACCES
+-- proc/irq/25/eth1-q0-rx/ --
+-- proc/irq/26/smp_affinity_list --
+1
+-- proc/irq/26/virtio2-req.0/ --
+`)
+	testkit.Is(t, 2, len(list), "cards")
+	testkit.Is(t, "2", host.FormatList(list[0].Served.Value), "of virtio")
+	testkit.Is(t, host.StateError, list[0].Steered.State, "a set of CPUs that is none")
+	testkit.Is(t, host.StateDenied, list[1].Served.State, "of Xen")
+	testkit.Is(t, host.StateAbsent, list[1].Receive.State, "queues that do not show")
+}

@@ -1,0 +1,38 @@
+//go:build linux && amd64 && system
+
+package testbed
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// twoNodes are QEMU's arguments for two memory nodes of so much each, and of two of four CPUs.
+func twoNodes(size string) string {
+	return strings.ReplaceAll("-object memory-backend-ram,id=m0,size=SIZE -object memory-backend-ram,id=m1,size=SIZE "+
+		"-numa node,memdev=m0,cpus=0-1 -numa node,memdev=m1,cpus=2-3", "SIZE", size)
+}
+
+// TestNodes reads the facts of a host with two memory nodes and a network card, moves the card's interrupts, and runs
+// numa-interleave on a private MariaDB whose pages are seen on both nodes.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	root, image := t.TempDir(), filepath.Join(t.TempDir(), "mariadb.img")
+	withLibraries(t, root, "/usr/sbin/mariadbd", "/usr/share/mysql/english", "/usr/share/mysql/charsets")
+	said(t, exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", root, image, "128M"))
+	const bind = "mkdir -p /disk /usr /lib64 /lib/x86_64-linux-gnu; mount -t ext4 /dev/vda /disk; " +
+		"for d in usr lib64 lib/x86_64-linux-gnu; do mount -o bind /disk/$d /$d; done"
+	b := guest{environ: []string{"PROFILE=bare", "MODULES=ext4 virtio_net", "SMP=4,sockets=2,cores=2,threads=1", "MEM=1536M", "TIMEOUT=900",
+		"DRIVES=file=" + image + ",format=raw,snapshot=on", "PRE=" + bind,
+		"QEMU_EXTRA=" + twoNodes("768M") + " -netdev hubport,id=n,hubid=0 -device virtio-net-pci,netdev=n"}}.start(t, nil, "nodes")
+	b.wait(t.Context(), t)
+	good := b.lines(t, "ok")
+	for _, g := range good {
+		t.Log(strings.Join(g, ": "))
+	}
+	if len(good) != 9 {
+		t.Errorf("%d parts were played, and there are 9", len(good))
+	}
+}
