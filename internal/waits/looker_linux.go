@@ -47,7 +47,9 @@ type board struct {
 	call          [mostProcesses]int32 // whose system call to ask for when it waits; 0: nobody's
 	held          [mostProcesses]int32 // its descriptor
 
-	// What was seen.
+	// What was seen, and what was not: looks for which the memory was not there, or the board had no room.
+	missed  int32
+	unseen  int64 // ns that those stand for
 	moments int32
 	planned [mostMoments]int64 // ns that a look stands for
 	end     [mostMoments]int32 // of a look in seen
@@ -97,8 +99,11 @@ func (l *looker) close() {
 	_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(l.b)), unsafe.Sizeof(*l.b)))
 }
 
-// used is the CPU time of the child.
+// used is the CPU time of the child; 0 where it has ended.
 func (l *looker) used() time.Duration {
+	if l.pid == 0 {
+		return 0
+	}
 	var at unix.Timespec
 	_ = unix.ClockGettime(int32(^l.pid<<3|2), &at) // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
 	return time.Duration(at.Nano())
@@ -110,12 +115,16 @@ var (
 	errSilent = errors.New("the process that looks at its memory had no CPU for 5 s")
 )
 
-// look has the child look until a time, and waits for it.
+// look has the child look until a time, and waits for it. A child that sleeps until its next look finds by itself that it is to take
+// it: to wake it before would be a wake-up more.
 func (l *looker) look(until time.Time, mean time.Duration) error {
 	b := l.b
-	b.until, b.mean, b.moments = now()+int64(time.Until(until)), int64(mean), 0
+	b.until, b.mean, b.moments, b.missed, b.unseen = now()+int64(time.Until(until)), int64(mean), 0, 0, 0
+	due := b.due
 	atomic.StoreUint32(&b.turn, theirs)
-	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
+	if due <= now() {
+		_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
+	}
 	time.Sleep(time.Until(until))
 	for range 5000 { // it may have had no CPU
 		if atomic.LoadUint32(&b.turn) == ours {
