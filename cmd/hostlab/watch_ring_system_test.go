@@ -107,8 +107,10 @@ func TestRingOfRestarts(t *testing.T) {
 	path := program(t, "hl-restarts")
 	const lives = `"$0" 3600 & read go; kill $!; i=0; while [ $i -lt 100 ]; do "$0" 0.3; i=$((i+1)); done; echo over; exec "$0" 3600`
 	cmd := exec.Command("/bin/sh", "-c", lives, path) //nolint:gosec // this test's
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, out := testkit.Must(cmd.StdinPipe())(t), testkit.Must(cmd.StdoutPipe())(t)
 	testkit.Start(t, cmd)
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	first := &keeper{}
 	first.until(t, "its first life", func() bool { // else there is nothing to keep
 		return exec.Command("pgrep", "-x", "hl-restarts").Run() == nil
