@@ -35,7 +35,7 @@ import (
 func main() {
 	o := options{}
 	flag.StringVar(&o.hostlab, "hostlab", "bin/hostlab", "the program")
-	flag.BoolVar(&o.ring, "ring", false, "measure 'watch --ring', as root; slices of seconds have its accounts' ends in them")
+	flag.BoolVar(&o.ring, "ring", false, "measure 'watch --ring', as root")
 	flag.IntVar(&o.pairs, "pairs", 150, "pairs of slices")
 	flag.DurationVar(&o.slice, "slice", 300*time.Millisecond, "length of a slice")
 	flag.IntVar(&o.clients, "clients", 4, "pgbench clients")
@@ -113,10 +113,12 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 // command is what watches the server for so long.
 func (o *options) command(s *privatedb.Server, lasts time.Duration) []string {
 	if o.ring {
-		return []string{"watch", "--quiet", "--service", "pid:" + strconv.Itoa(s.PID()), "--ring", "1h", "--ring-dir", o.dir, "--duration", lasts.String()}
+		return []string{"watch", "--quiet", "--service", "pid:" + strconv.Itoa(s.PID()), "--ring", "1h", "--ring-dir", o.dir,
+			"--duration", lasts.String()}
 	}
 	dsn := "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=" + privatedb.Postgres
-	return []string{"assess", "--only", "service", "--out", "-", "--quiet", "--dsn", dsn, "--for", lasts.String(), "--format", "json"}
+	return []string{"assess", "--only", "service", "--out", "-", "--quiet", "--dsn", dsn, "--for", lasts.String(),
+		"--format", "json"}
 }
 
 var cpus = float64(runtime.NumCPU())

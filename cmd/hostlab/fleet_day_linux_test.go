@@ -17,7 +17,8 @@ import (
 	"hostlab/internal/testkit"
 )
 
-// The line that hostlab-day@.service types sends the last day of a ring, whatever its service is called. Without a ring it fails.
+// The line that hostlab-day@.service types sends the last day of a ring, whatever its service is called. Without a ring it
+// fails.
 func TestDayService(t *testing.T) {
 	const service = "unit:my-app"
 	dir := t.TempDir()
@@ -37,7 +38,8 @@ func TestDayService(t *testing.T) {
 	if !ok {
 		t.Fatal("the unit starts another program")
 	}
-	line = strings.NewReplacer("$$", "$", "%%", "%", "/usr/bin/", "", "/etc/hostlab", dir).Replace(line) // systemd.service(5)
+	// As systemd.service(5) says.
+	line = strings.NewReplacer("$$", "$", "%%", "%", "/usr/bin/", "", "/etc/hostlab", dir).Replace(line)
 	send := func() (string, error) {
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", line, "day", service) //nolint:gosec // the unit's own line
 		cmd.Env = append(os.Environ(), "HOSTLAB_FLEET="+strings.TrimSuffix(at, "/"), "XDG_STATE_HOME="+dir)
@@ -50,7 +52,8 @@ func TestDayService(t *testing.T) {
 	w := testkit.Must(ring.Open(filepath.Join(dir, "hostlab", "ring", url.QueryEscape(service)), 48*time.Hour))(t)
 	defer w.Close()
 	for i := range 60 {
-		text := testkit.Must(result.RecordJSON(report.Kept{Schema: report.Schema, Host: "db7", Minute: stretchOf(1000, 0.001*float64(1+i%2))}))(t)
+		m := stretchOf(1000, 0.001*float64(1+i%2))
+		text := testkit.Must(result.RecordJSON(report.Kept{Schema: report.Schema, Host: "db7", Minute: m}))(t)
 		testkit.OK(t, w.Append(time.Now().Add(time.Duration(i-90)*report.KeptFor), text))
 	}
 	for _, want := range []string{"new ", "new "} { // a document of another moment

@@ -100,12 +100,15 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// TestRingOfRestarts: a service that ends and comes back 100 times is kept, as far as its lives were seen, and then as any other.
+// TestRingOfRestarts: a service that ends and comes back 100 times is kept, as far as its lives were seen, and then as any
+// other.
 func TestRingOfRestarts(t *testing.T) {
 	t.Parallel()
 	testkit.Root(t)
 	path := program(t, "hl-restarts")
-	const lives = `"$0" 3600 & read go; kill $!; i=0; while [ $i -lt 100 ]; do "$0" 0.3; i=$((i+1)); done; echo over; exec "$0" 3600`
+	const lives = `"$0" 3600 & read go; kill $!
+i=0; while [ $i -lt 100 ]; do "$0" 0.3; i=$((i+1)); done
+echo over; exec "$0" 3600`
 	cmd := exec.Command("/bin/sh", "-c", lives, path) //nolint:gosec // this test's
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, out := testkit.Must(cmd.StdinPipe())(t), testkit.Must(cmd.StdoutPipe())(t)
@@ -147,8 +150,8 @@ func TestRingOfRestarts(t *testing.T) {
 	}
 }
 
-// TestRingsOfOneService: two rings keep one service at once, and a third has none of their places. One on a full disk keeps nothing,
-// says so once, and goes on when there is room; the other does not care.
+// TestRingsOfOneService: two rings keep one service at once, and a third has none of their places. One on a full disk keeps
+// nothing, says so once, and goes on when there is room; the other does not care.
 func TestRingsOfOneService(t *testing.T) {
 	t.Parallel()
 	testkit.Root(t)
@@ -161,7 +164,8 @@ func TestRingsOfOneService(t *testing.T) {
 	full := keeping(t, "hl-two-rings", filepath.Join(small, "ring"))
 	again := exec.Command("hostlab", "watch", "--service", "hl-two-rings", "--ring", "1h", "--ring-dir", one.dir)
 	said, err := again.CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitUsage || !bytes.Contains(said, []byte("keeps a ring in")) {
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	if !ended || exit.ExitCode() != exitUsage || !bytes.Contains(said, []byte("keeps a ring in")) {
 		t.Errorf("a ring that is kept already: %v, %s", err, said)
 	}
 	for _, k := range []*keeper{one, full} {
@@ -181,7 +185,9 @@ func TestRingsOfOneService(t *testing.T) {
 	one.until(t, "two more accounts of the other", func() bool { return len(one.has(t)) >= before+2 })
 	testkit.Is(t, there, len(full.has(t)), "accounts on the full disk")
 	testkit.OK(t, os.Remove(ballast))
-	full.until(t, "that it goes on", func() bool { return full.said("hl-two-rings is kept again") == 1 && len(full.has(t)) > there })
+	full.until(t, "that it goes on", func() bool {
+		return full.said("hl-two-rings is kept again") == 1 && len(full.has(t)) > there
+	})
 	testkit.Is(t, 1, full.said("nothing is kept: "), "times that it said so")
 	testkit.Is(t, 0, one.said("nothing is kept: "), "times that the other one did")
 }

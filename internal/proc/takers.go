@@ -55,7 +55,7 @@ type Census struct {
 	groupOf func(pid int) string
 }
 
-// TakeCensus lists the processes that there are. Their control groups are asked for where they matter: of those that used a CPU.
+// TakeCensus lists the processes that there are. Control groups are asked for where they matter: of those that used a CPU.
 func TakeCensus(groupOf func(pid int) string) Census { return Census{All(), groupOf} }
 
 // Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that

@@ -115,8 +115,8 @@ var (
 	errSilent = errors.New("the process that looks at its memory had no CPU for 5 s")
 )
 
-// look has the child look until a time, and waits for it. A child that sleeps until its next look finds by itself that it is to take
-// it: to wake it before would be a wake-up more.
+// look has the child look until a time, and waits for it. A child that sleeps until its next look finds by itself that it is
+// to take it: to wake it before would be a wake-up more.
 func (l *looker) look(until time.Time, mean time.Duration) error {
 	b := l.b
 	b.until, b.mean, b.moments, b.missed, b.unseen = now()+int64(time.Until(until)), int64(mean), 0, 0, 0

@@ -126,8 +126,9 @@ func days(points []fleet.Point) (out []document.Block) {
 	out = append(out, drawn("transaction", "Time of a transaction", "By the histories of services that the host sent.",
 		&picture.Axis{Name: "active time of a transaction", Unit: "s"}, courses(each)))
 	for _, service := range slices.Sorted(maps.Keys(parts)) {
-		out = append(out, drawn("parts-"+strconv.Itoa(len(out)), "Where the time of "+service+" went", "By the histories that the host sent. Bars are 95 % intervals, by how "+
-			"the accounts of ten seconds differ.", &picture.Axis{Name: "share of active time", Unit: picture.Share}, courses(parts[service])))
+		out = append(out, drawn("parts-"+strconv.Itoa(len(out)), "Where the time of "+service+" went",
+			"By the histories that the host sent. Bars are 95 % intervals, by how the accounts of ten seconds differ.",
+			&picture.Axis{Name: "share of active time", Unit: picture.Share}, courses(parts[service])))
 	}
 	return out
 }
