@@ -19,6 +19,8 @@ type looker struct {
 	b   *board
 	pid int
 	on  *Group // that it has
+
+	took time.Duration // CPU time, as far as that was asked for
 }
 
 // What a board holds at most. A server of more processes is asked; looks that nobody fetches come more seldom.
@@ -99,14 +101,13 @@ func (l *looker) close() {
 	_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(l.b)), unsafe.Sizeof(*l.b)))
 }
 
-// used is the CPU time of the child; 0 where it has ended.
+// used is the CPU time of the child; of one that has ended, as it was asked for last.
 func (l *looker) used() time.Duration {
-	if l.pid == 0 {
-		return 0
-	}
 	var at unix.Timespec
-	_ = unix.ClockGettime(int32(^l.pid<<3|2), &at) // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
-	return time.Duration(at.Nano())
+	if l.pid != 0 && unix.ClockGettime(int32(^l.pid<<3|2), &at) == nil { // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
+		l.took = time.Duration(at.Nano())
+	}
+	return l.took
 }
 
 // What ends looks: a child that was killed, and one that has had no CPU for seconds.
