@@ -48,9 +48,9 @@ expect "" "${in[@]}" hostlab revert
 "${in[@]}" dpkg -P hostlab > install.log 2>&1 || fail "purge: $(cat install.log)"
 ! grep -q "these settings stay" install.log || fail "it says that settings stay where none does"
 [ ! -e deb/usr/bin/hostlab ] && [ ! -e deb/etc/hostlab ] || fail "files are left after a purge"
-for unit in hostlab-assess:4.5 hostlab-watch:2.0 hostlab-send:2.0; do
+for unit in hostlab-assess:4.5 hostlab-watch@:4.5 hostlab-send:2.0 hostlab-day@:2.0 hostlab-watch:2.0; do
   most=${unit#*:} unit=${unit%:*}
-  level=$(systemd-analyze security --offline=yes --no-pager "old/lib/systemd/system/$unit.service" | sed -nE "s/.*level for $unit.service: ([0-9.]+).*/\\1/p")
+  level=$(systemd-analyze security --offline=yes --no-pager "old/lib/systemd/system/$unit.service" | sed -nE "s/.*exposure level for .*: ([0-9.]+).*/\\1/p")
   awk "BEGIN { exit !(\"$level\" != \"\" && $level <= $most) }" || fail "$unit.service is exposed at ${level:-?}"
 done
 

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,7 +113,25 @@ func (m *meter) read(ctx context.Context) (r reading, err error) {
 		}
 		r.cpu += s
 	}
+	for _, pid := range children(m.watch) {
+		s, _ := threads(pid) // it may have ended
+		r.cpu += s
+	}
 	return r, nil
+}
+
+// children are those of a process, as the one that looks at memory.
+func children(pid int) (pids []int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, f := range files {
+		b, _ := os.ReadFile(f) // its thread may have ended
+		for text := range strings.FieldsSeq(string(b)) {
+			if child, err := strconv.Atoi(text); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
 }
 
 // threads is the CPU time of a process's threads, in s, to the nanosecond

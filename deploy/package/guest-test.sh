@@ -3,12 +3,13 @@
 set -ex
 for unit in hostlab-send.service; do systemctl cat $unit >/dev/null 2>&1 && exit 1; done # it is a machine without hostlab
 dpkg -i ./hostlab.deb
-for unit in hostlab-watch.service hostlab-assess.timer hostlab-send.timer hostlab-restore.service; do
+for unit in hostlab-watch.service hostlab-assess.timer hostlab-send.timer hostlab-restore.service hostlab-day@postgresql.timer; do
 	[ "$(systemctl is-enabled $unit)" = disabled ]
 done
-systemctl enable --now hostlab-watch.service hostlab-assess.timer hostlab-restore.service
+systemctl enable --now hostlab-watch.service hostlab-assess.timer hostlab-restore.service hostlab-day@postgresql.timer
 systemctl is-active hostlab-assess.timer
 systemctl list-timers hostlab-assess.timer | grep hostlab-assess.service
+systemctl list-timers hostlab-day@postgresql.timer | grep hostlab-day@postgresql.service
 
 # The daily assessment, shortened; the role comes from the file.
 echo 'role = "production-app"' >> /etc/hostlab/config.toml
@@ -33,6 +34,6 @@ hostlab watch --from /var/log/hostlab/watch.jsonl >/dev/null
 systemd-analyze security --no-pager --threshold=40 hostlab-watch.service >/dev/null
 systemd-analyze security --no-pager hostlab-watch.service | tail -n 1
 dpkg -r hostlab
-for unit in hostlab-watch.service hostlab-assess.timer; do
+for unit in hostlab-watch.service hostlab-assess.timer hostlab-day@postgresql.timer; do
 	if systemctl is-active $unit; then exit 1; fi
 done

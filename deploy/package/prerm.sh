@@ -7,7 +7,7 @@ remove | 0) ;;
 esac
 if [ -d /run/systemd/system ]; then
 	systemctl disable --now hostlab-watch.service hostlab-assess.timer hostlab-send.timer hostlab-restore.service >/dev/null 2>&1 || true
-	for unit in /etc/systemd/system/*.wants/hostlab-watch@*.service; do
+	for unit in /etc/systemd/system/*.wants/hostlab-watch@*.service /etc/systemd/system/*.wants/hostlab-day@*.timer; do
 		[ ! -L "$unit" ] || systemctl disable --now "${unit##*/}" >/dev/null 2>&1 || true
 	done
 fi

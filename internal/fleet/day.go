@@ -16,8 +16,9 @@ import (
 type (
 	past = report.Past
 	part struct {
-		Name  explain.PartName `json:"name"`
-		Share float64          `json:"share"`
+		Name     explain.PartName `json:"name"`
+		Share    float64          `json:"share"`
+		Interval *[2]float64      `json:"interval"` // 95 %, by how the kept accounts differ; nil: not known
 	}
 )
 
@@ -36,20 +37,23 @@ const Slower = "slower:"
 func (d *Document) day(p *past, service string, parts []part) {
 	d.Kind, d.Role, d.Started = Day, check.Role("history:"+service), p.To
 	d.Facts, d.Stratum, d.Measured = nil, "", nil
-	add := func(name, unit string, v float64) {
+	add := func(name, unit string, v float64, interval *[2]float64) {
 		m := Measurement{Name: name + "." + service, Value: &v, Unit: unit, Evidence: string(result.Measured)}
+		if interval != nil && interval[0] <= v && v <= interval[1] { // a stranger's may be none
+			m.Low, m.High = &interval[0], &interval[1]
+		}
 		d.Measured = append(d.Measured, m)
 	}
 	if p.Transaction != nil {
-		add(DayTransaction, "s", *p.Transaction)
+		add(DayTransaction, "s", *p.Transaction, nil)
 	}
 	if p.Worst != nil && p.Worst.Transaction != nil {
-		add(DayWorst, "s", *p.Worst.Transaction)
+		add(DayWorst, "s", *p.Worst.Transaction, nil)
 	}
-	add(DayWorking, "", p.Working)
+	add(DayWorking, "", p.Working, nil)
 	for _, x := range parts {
 		if slices.Contains(explain.PartNames, x.Name) {
-			add(DayPart+string(x.Name), "ratio", x.Share)
+			add(DayPart+string(x.Name), "ratio", x.Share, x.Interval)
 		}
 	}
 	f := Finding{Check: Slower + service, Severity: check.Medium.String(), Status: check.Unknown, Detail: "too few days are known to compare with"}

@@ -13,7 +13,8 @@ import (
 func dayOf(day int, past string) []byte {
 	from := time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)
 	return fmt.Appendf(nil, `{"kind": "assess", "schema": 4, "host": "db7", "started": %[1]q, "only_service": true, "facts": null, "results": [],
-		"service": {"name": "PostgreSQL"}, "time": {"wall": 86400, "active": 200000, "parts": [{"name": "lock", "share": 0.6}, {"name": "evil", "share": 1}]},
+		"service": {"name": "PostgreSQL"}, "time": {"wall": 86400, "active": 200000, "parts": [{"name": "lock", "share": 0.6, "interval": [0.55, 0.66]},
+			{"name": "log", "share": 0.1, "interval": [0.2, 0.3]}, {"name": "evil", "share": 1}]},
 		"levers": [{"name": "log", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}], "verdict": {"text": "v"},
 		"past": {"from": %[1]q, "to": %[2]q, "transaction": 0.007, "working": 2.5, "worst_hour": {"from": %[1]q, "transaction": 0.01, "working": 4}, %[3]s}}`,
 		from.Format(time.RFC3339), from.AddDate(0, 0, 1).Format(time.RFC3339), past)
@@ -41,8 +42,11 @@ func TestDay(t *testing.T) {
 		values := map[string]float64{}
 		for _, m := range d.Measured {
 			values[m.Name] = *m.Value
+			if has := m.Name == "day.part.lock.PostgreSQL"; has != (m.Low != nil) || has && (*m.Low != 0.55 || *m.High != 0.66) {
+				t.Errorf("%+v", m)
+			}
 		}
-		if len(values) != 4 || values["day.transaction.PostgreSQL"] != 0.007 || values["day.worst.PostgreSQL"] != 0.01 ||
+		if len(values) != 5 || values["day.transaction.PostgreSQL"] != 0.007 || values["day.worst.PostgreSQL"] != 0.01 ||
 			values["day.working.PostgreSQL"] != 2.5 || values["day.part.lock.PostgreSQL"] != 0.6 {
 			t.Errorf("%v", values)
 		}

@@ -1,9 +1,7 @@
 package proc
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -12,16 +10,16 @@ import (
 // Read reads the one of that number.
 func Read(pid int) (s Stat, err error) {
 	name := fmt.Sprintf("/proc/%d/stat", pid)
-	b, err := os.ReadFile(name)
+	b, err := line(name)
 	if err != nil {
 		return s, err
 	}
 	// pid (comm) state ppid pgrp session ...
-	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	open, shut := strings.IndexByte(b, '('), strings.LastIndexByte(b, ')')
 	if open < 0 || shut < open {
 		return s, fmt.Errorf("%s: no name", name)
 	}
-	f := strings.Fields(string(b[shut+1:])) // from the third field, the state, on
+	f := strings.Fields(b[shut+1:]) // from the third field, the state, on
 	if len(f) < 20 {
 		return s, fmt.Errorf("%s: %d fields", name, len(f))
 	}
@@ -31,7 +29,7 @@ func Read(pid int) (s Stat, err error) {
 			return s, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: string(b[open+1 : shut]), State: f[0][0],
+	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: b[open+1 : shut], State: f[0][0],
 		Faults: n[8] + n[10],
 		CPU:    time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
 }

@@ -49,20 +49,14 @@ func (t Taker) Unit() string {
 	return ""
 }
 
-// Census is all processes that there are, with their control groups.
+// Census is all processes that there are.
 type Census struct {
-	all    []Stat
-	groups map[int]string
+	all     []Stat
+	groupOf func(pid int) string
 }
 
-// TakeCensus lists the processes that there are, with the control group that is asked for each.
-func TakeCensus(groupOf func(pid int) string) Census {
-	c := Census{all: All(), groups: map[int]string{}}
-	for _, s := range c.all {
-		c.groups[s.PID] = groupOf(s.PID)
-	}
-	return c
-}
+// TakeCensus lists the processes that there are. Control groups are asked for where they matter: of those that used a CPU.
+func TakeCensus(groupOf func(pid int) string) Census { return Census{All(), groupOf} }
 
 // Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that
 // ours holds. A process that came and went is counted with its parent.
@@ -92,8 +86,12 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 	byUse := slices.SortedStableFunc(slices.Values(c.all), func(a, b Stat) int { return cmp.Compare(used[b.PID], used[a.PID]) })
 	found := map[key]*Taker{}
 	for _, s := range byUse {
-		group, seconds := c.groups[s.PID], used[s.PID]
-		if seconds <= 0 || ours(s, group) {
+		seconds := used[s.PID]
+		if seconds <= 0 {
+			continue
+		}
+		group := c.groupOf(s.PID)
+		if ours(s, group) {
 			continue
 		}
 		k, kernel := key{s.Name, group}, s.PID == kthreadd || s.Parent == kthreadd

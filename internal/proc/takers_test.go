@@ -20,7 +20,9 @@ func TestTakers(t *testing.T) {
 		{PID: 30, Parent: 1, Name: "make", Reaped: 5 * s, Started: 3},  // cc ended, and others came and went
 		{PID: 40, Parent: 1, Name: "young", CPU: 2 * s, Started: 9},    // another process of that number
 		{PID: 50, Parent: 2, Name: "kworker/0:1", CPU: s, Started: 9}}, // of the kernel
-		groups: map[int]string{10: "/system.slice/hog.service", 11: "/system.slice/hog.service"}}
+		groupOf: func(pid int) string {
+			return map[int]string{10: "/system.slice/hog.service", 11: "/system.slice/hog.service"}[pid]
+		}}
 	ours := after.Below(20)
 	got := after.Takers(before, func(p Stat, _ string) bool { return ours[p.PID] })
 	want := []Taker{{"hog", 10, []int{11}, 2, "/system.slice/hog.service", 11, false}, {"make", 30, nil, 1, "", 3, false},

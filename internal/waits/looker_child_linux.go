@@ -64,7 +64,6 @@ func serve(b *board, parent uintptr) {
 		}
 	}
 	call(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, 1, 0, 0) // without it wake-ups only look later
-	second := unix.Timespec{Sec: 1}
 	for {
 		if id, _ := call(unix.SYS_GETPPID, 0, 0, 0, 0); id != parent {
 			call(unix.SYS_EXIT_GROUP, 0, 0, 0, 0)
@@ -73,7 +72,12 @@ func serve(b *board, parent uintptr) {
 			watch(b)
 			atomic.StoreUint32(&b.turn, ours)
 		}
-		call(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWait, uintptr(ours), uintptr(unsafe.Pointer(&second)))
+		left := int64(1e9) // its parent may have ended
+		if ahead := b.due - now(); ahead > 0 {
+			left = min(left, ahead) // whoever asks for looks by then wakes nobody
+		}
+		rest := unix.Timespec{Sec: left / 1e9, Nsec: left % 1e9}
+		call(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWait, uintptr(ours), uintptr(unsafe.Pointer(&rest)))
 	}
 }
 
@@ -98,7 +102,6 @@ func watch(b *board) {
 			b.due = at
 		}
 		if b.due >= b.until {
-			wait(b.until)
 			return
 		}
 		if b.due > at {
@@ -112,7 +115,10 @@ func watch(b *board) {
 			planned += min(at-b.due, 4*b.mean)
 			b.due = at
 		}
-		look(b, planned)
+		if !look(b, planned) {
+			b.missed++
+			b.unseen += planned
+		}
 	}
 }
 
@@ -123,19 +129,19 @@ func wait(until int64) {
 	call(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, absolute, uintptr(unsafe.Pointer(&at)), 0)
 }
 
-// look looks once. It takes all words again where one that waits was ready to run: what began to run or to wait meanwhile would else be
+// look looks once, and reports whether it saw them. It takes all words again where one that waits was ready to run: what began to run or to wait meanwhile would else be
 // taken for running both times.
 //
 //go:nosplit
 //go:norace
-func look(b *board, planned int64) {
+func look(b *board, planned int64) bool {
 	m, n := b.moments, b.processes
 	from := int32(0)
 	if m > 0 && m <= mostMoments {
 		from = b.end[m-1]
 	}
 	if m >= mostMoments || from+n > mostSeen || !glance(b) {
-		return
+		return false
 	}
 	again := false
 	for i := range n {
@@ -146,7 +152,7 @@ func look(b *board, planned int64) {
 		}
 	}
 	if again && !glance(b) {
-		return
+		return false
 	}
 	for i := range n {
 		word, number := word(b, b.place[i]), word(b, b.place[i]-b.xact)
@@ -154,6 +160,7 @@ func look(b *board, planned int64) {
 	}
 	b.planned[m], b.end[m] = planned, from+n
 	b.moments = m + 1
+	return true
 }
 
 //go:nosplit

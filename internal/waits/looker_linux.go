@@ -19,6 +19,8 @@ type looker struct {
 	b   *board
 	pid int
 	on  *Group // that it has
+
+	took time.Duration // CPU time, as far as that was asked for
 }
 
 // What a board holds at most. A server of more processes is asked; looks that nobody fetches come more seldom.
@@ -47,7 +49,9 @@ type board struct {
 	call          [mostProcesses]int32 // whose system call to ask for when it waits; 0: nobody's
 	held          [mostProcesses]int32 // its descriptor
 
-	// What was seen.
+	// What was seen, and what was not: looks for which the memory was not there, or the board had no room.
+	missed  int32
+	unseen  int64 // ns that those stand for
 	moments int32
 	planned [mostMoments]int64 // ns that a look stands for
 	end     [mostMoments]int32 // of a look in seen
@@ -97,11 +101,13 @@ func (l *looker) close() {
 	_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(l.b)), unsafe.Sizeof(*l.b)))
 }
 
-// used is the CPU time of the child.
+// used is the CPU time of the child; of one that has ended, as it was asked for last.
 func (l *looker) used() time.Duration {
 	var at unix.Timespec
-	_ = unix.ClockGettime(int32(^l.pid<<3|2), &at) // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
-	return time.Duration(at.Nano())
+	if l.pid != 0 && unix.ClockGettime(int32(^l.pid<<3|2), &at) == nil { // clock_getcpuclockid(3), of a process //nolint:gosec // as it says
+		l.took = time.Duration(at.Nano())
+	}
+	return l.took
 }
 
 // What ends looks: a child that was killed, and one that has had no CPU for seconds.
@@ -110,12 +116,16 @@ var (
 	errSilent = errors.New("the process that looks at its memory had no CPU for 5 s")
 )
 
-// look has the child look until a time, and waits for it.
+// look has the child look until a time, and waits for it. A child that sleeps until its next look finds by itself that it is
+// to take it: to wake it before would be a wake-up more.
 func (l *looker) look(until time.Time, mean time.Duration) error {
 	b := l.b
-	b.until, b.mean, b.moments = now()+int64(time.Until(until)), int64(mean), 0
+	b.until, b.mean, b.moments, b.missed, b.unseen = now()+int64(time.Until(until)), int64(mean), 0, 0, 0
+	due := b.due
 	atomic.StoreUint32(&b.turn, theirs)
-	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
+	if due <= now() {
+		_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
+	}
 	time.Sleep(time.Until(until))
 	for range 5000 { // it may have had no CPU
 		if atomic.LoadUint32(&b.turn) == ours {

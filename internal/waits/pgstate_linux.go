@@ -125,10 +125,17 @@ func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean ti
 		b.due = 0
 	}
 	w.looker.show(w, g, ask)
+	began := time.Now()
 	if err := w.looker.look(until, mean); err != nil {
 		w.Close() // it may still write to the board
-		return nil, err
+		w.missed.add(int(time.Since(began)/max(mean, 1)), time.Since(began))
+		if w.failed++; w.failed >= mostFailed {
+			return nil, err
+		}
+		return nil, nil
 	}
+	w.failed = 0
+	w.missed.add(int(b.missed), time.Duration(b.unseen))
 	if w.odd {
 		return nil, nil
 	}
@@ -147,12 +154,18 @@ func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean ti
 	return out, nil
 }
 
-// CPU is what looks have taken in the child.
+// mostFailed is how many times in a row a child may have no CPU for seconds, or be killed, before nobody looks any more.
+const mostFailed = 3
+
+// Missed are the looks of the child that saw nothing so far.
+func (w *Words) Missed() Missed { return w.missed }
+
+// CPU is what looks have taken in the child, and in those before it.
 func (w *Words) CPU() time.Duration {
 	if w.looker == nil {
-		return 0
+		return w.spent
 	}
-	return w.looker.used()
+	return w.spent + w.looker.used()
 }
 
 // forget is for a build with other records than this version's: no word of it is read any more.
@@ -222,6 +235,7 @@ const longestTitle = 1024
 // Close ends the child.
 func (w *Words) Close() {
 	if w.looker != nil {
+		w.spent += w.looker.used()
 		w.looker.close()
 		w.looker = nil
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +28,10 @@ type Words struct {
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
 	looker      *looker        // nil: not yet begun
-	odd         bool           // where a word should be was none: this build has other records, and no word is read any more
+	missed      Missed
+	failed      int           // times in a row that a child ended or kept silent
+	spent       time.Duration // CPU time of those
+	odd         bool          // where a word should be was none: this build has other records, and no word is read any more
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.

@@ -51,6 +51,9 @@ func (*Words) Looks(*Group, func(int) bool, time.Time, time.Duration, bool) ([]M
 	return nil, errNoMemory
 }
 
+// Missed are none.
+func (*Words) Missed() Missed { return Missed{} }
+
 // CPU is none.
 func (*Words) CPU() time.Duration { return 0 }
 

@@ -41,6 +41,14 @@ type Thread struct {
 	PID, TID int
 }
 
+// Missed are looks at a server's memory that saw nothing, and the time that they stood for.
+type Missed struct {
+	Looks int
+	Time  time.Duration
+}
+
+func (m *Missed) add(looks int, stood time.Duration) { m.Looks, m.Time = m.Looks+looks, m.Time+stood }
+
 // Tally is how often threads were seen in each wait.
 type Tally struct {
 	Looks map[Thread]map[Wait]float64 // s that the looks stand for

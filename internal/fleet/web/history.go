@@ -96,7 +96,9 @@ func days(points []fleet.Point) (out []document.Block) {
 		if to[name] == nil {
 			to[name] = &picture.Course{Name: name}
 		}
-		to[name].X, to[name].Y = append(to[name].X, unix(p.At)), append(to[name].Y, *p.Value)
+		low, high := interval(p)
+		c := to[name]
+		c.X, c.Y, c.Low, c.High = append(c.X, unix(p.At)), append(c.Y, *p.Value), append(c.Low, low), append(c.High, high)
 	}
 	for i := range points {
 		p := &points[i]
@@ -124,7 +126,8 @@ func days(points []fleet.Point) (out []document.Block) {
 	out = append(out, drawn("transaction", "Time of a transaction", "By the histories of services that the host sent.",
 		&picture.Axis{Name: "active time of a transaction", Unit: "s"}, courses(each)))
 	for _, service := range slices.Sorted(maps.Keys(parts)) {
-		out = append(out, drawn("parts-"+strconv.Itoa(len(out)), "Where the time of "+service+" went", "By the histories that the host sent.",
+		out = append(out, drawn("parts-"+strconv.Itoa(len(out)), "Where the time of "+service+" went",
+			"By the histories that the host sent. Bars are 95 % intervals, by how the accounts of ten seconds differ.",
 			&picture.Axis{Name: "share of active time", Unit: picture.Share}, courses(parts[service])))
 	}
 	return out
@@ -144,6 +147,9 @@ func drawn(id, title, note string, y *picture.Axis, all []picture.Course) docume
 				moments[x] = make([]string, len(all))
 			}
 			moments[x][k] = inWords(c.Y[i], y.Unit)
+			if c.Low != nil && !math.IsNaN(c.Low[i]) {
+				moments[x][k] += fmt.Sprintf(" [%s, %s]", inWords(c.Low[i], y.Unit), inWords(c.High[i], y.Unit))
+			}
 		}
 	}
 	if !(to > from) || !(y.Hi > 0) {
@@ -247,6 +253,14 @@ func leverCourses(points []fleet.Point) (out []picture.Course) {
 	return out[:min(len(out), 5)]
 }
 
+// interval is that of a point; NaN: it has none.
+func interval(p *fleet.Point) (low, high float64) {
+	if p.Low == nil || p.High == nil {
+		return math.NaN(), math.NaN()
+	}
+	return *p.Low, *p.High
+}
+
 // measured is the course of a kind: of each assessment the slowest value.
 func measured(points []fleet.Point, kind string, least bool) (c picture.Course) {
 	hash := ""
@@ -254,10 +268,7 @@ func measured(points []fleet.Point, kind string, least bool) (c picture.Course) 
 		if p.Value == nil || p.Name != kind && !strings.HasPrefix(p.Name, kind+".") {
 			continue
 		}
-		low, high := math.NaN(), math.NaN()
-		if p.Low != nil && p.High != nil {
-			low, high = *p.Low, *p.High
-		}
+		low, high := interval(&p)
 		if n := len(c.X) - 1; p.Hash == hash {
 			if *p.Value < c.Y[n] == least {
 				c.Y[n], c.Low[n], c.High[n] = *p.Value, low, high
