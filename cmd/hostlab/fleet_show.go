@@ -78,9 +78,10 @@ func newFleetDiff(std streams) *cobra.Command {
 	o := &fleetOptions{}
 	return showing(std, o, tableForms, &cobra.Command{
 		Use:   "diff [flags] HOST HOST",
-		Short: "Why two hosts differ: measurements first, then settings",
-		Long: `diff compares two hosts: what they measure, and how they are set. It names
-differences beyond both intervals first.
+		Short: "Why two hosts differ: gains, settings, findings, measurements",
+		Long: `diff compares two hosts: what each could gain from a lever, then how they are
+set, what checks find on one alone, and what was measured. It names measurements
+only where both intervals are apart.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag or host.`,
 		Example:           `  hostlab fleet diff db7 db8`,
