@@ -41,8 +41,10 @@ const (
 
 func (p *past) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.at, "at", "", "report that `TIME` of the ring that 'hostlab watch --ring' keeps, such as 02:14, and 10 minutes from then, or --for")
-	f.DurationVar(&p.worst, "worst", 0, "find the worst time of this length in a day of the ring, or in that of --at and --for")
+	f.StringVar(&p.at, "at", "",
+		"report that `TIME` of the ring that 'hostlab watch --ring' keeps, such as 02:14, and 10 minutes from then, or --for")
+	f.DurationVar(&p.worst, "worst", 0,
+		"find the worst time of this length in a day of the ring, or in that of --at and --for")
 }
 
 // find finds the ring and the time that were asked for.
@@ -51,7 +53,8 @@ func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 	if o.from != "" && cmd.Flags().Changed("service") {
 		return usagef("--from and --service both name a ring; give one")
 	}
-	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts", "experiment"} {
+	for _, name := range []string{"save", "dsn", "dsn-file", "quick", "log-dir", "role", "exceptions", "only", "texts",
+		"experiment"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of no use with a time of a ring, of which all that was seen is kept", name)
 		}
@@ -116,7 +119,8 @@ func (o *assessOptions) ring() (string, error) {
 			return "", usagef("name the ring with --from DIR: %w", err)
 		}
 		if _, err := os.Stat(dir); err != nil {
-			return "", usagef("%s is kept in no ring: %w; 'hostlab watch --service %s --ring 2d' keeps one", o.Service, plain(err),
+			return "", usagef("%s is kept in no ring: %w; 'hostlab watch --service %s --ring 2d' keeps one", o.Service,
+				plain(err),
 				screen.Word(o.Service))
 		}
 		return dir, nil
@@ -182,7 +186,8 @@ func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*ass
 // when says of which time the answer is.
 func when(h *report.History) string {
 	const clock, of = "2006-01-02 15:04:05", "15:04:05 MST"
-	first, last := slices.MinFunc(h.At, time.Time.Compare).Local(), slices.MaxFunc(h.At, time.Time.Compare).Add(report.KeptFor).Local()
+	first, last := slices.MinFunc(h.At, time.Time.Compare).Local(),
+		slices.MaxFunc(h.At, time.Time.Compare).Add(report.KeptFor).Local()
 	form := of
 	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
 		form = time.DateOnly + " " + of

@@ -45,8 +45,9 @@ func (o *assessOptions) whom() error {
 	}
 	switch {
 	case o.dsn != "" && o.Server.HasPassword():
-		return usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can "+
-			"be in %s", o.Server.PasswordPlaces())
+		return usagef(
+			"--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can "+
+				"be in %s", o.Server.PasswordPlaces())
 	case o.Service != string(service.Auto) && text != os.Getenv(dsnVariable):
 		return usagef("--service %s and --dsn both name a service; give one", o.Service)
 	case o.Service != string(service.Auto):

@@ -86,7 +86,8 @@ func recordMachine(cmd *cobra.Command, std streams, m *machine, file string) err
 	}
 	defer done()
 	if tree.Foreign() {
-		return usagef("--save copies files of Linux, and this is no Linux: keep 'hostlab facts --format json', which --root reads as well")
+		return usagef(
+			"--save copies files of Linux, and this is no Linux: keep 'hostlab facts --format json', which --root reads as well")
 	}
 	if err := m.look(tree); err != nil {
 		return err
@@ -128,7 +129,8 @@ func probePairs(cmd *cobra.Command, std streams, printed *printing) error {
 	p := newProgress(std.err, quiet(cmd), pairsBudget)
 	defer p.clear()
 	pairs := probe.Pairs()
-	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: probe.Alpha,
+	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()),
+		Alpha:  probe.Alpha,
 		Report: p.step("Pairs of CPUs", pairsBudget)}
 	out, err := probe.Run(cmd.Context(), pairs, cfg)
 	p.clear()

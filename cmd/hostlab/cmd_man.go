@@ -40,7 +40,8 @@ Exit status: 0 done, 1 a page cannot be written, 2 the directory cannot be made.
 			root.DisableAutoGenTag = true
 			// A fixed date keeps the pages the same from build to build.
 			date := time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
-			return manual(root, doc.GenManHeader{Section: "1", Source: "hostlab", Manual: "hostlab manual", Date: &date}, args[0])
+			return manual(root, doc.GenManHeader{Section: "1", Source: "hostlab", Manual: "hostlab manual", Date: &date},
+				args[0])
 		},
 	}
 }

@@ -102,7 +102,8 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 		}
 	}
 	v, err := setting.Look(sys, dir)
-	if dir != machine && errors.Is(err, fs.ErrPermission) { // it is another user's, as with root's HOME: of theirs there is nothing
+	// it is another user's, as with root's HOME: of theirs there is nothing
+	if dir != machine && errors.Is(err, fs.ErrPermission) {
 		return o.nothing(std, sys, nil, machine)
 	}
 	if err != nil {

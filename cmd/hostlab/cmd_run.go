@@ -165,7 +165,8 @@ func (o *runOptions) check(named, overridden bool) error {
 	case o.restore && o.dryRun:
 		return usagef("--restore has no --dry-run")
 	case o.out.given() && !o.dryRun:
-		return usagef("--format is that of a plan, with --dry-run; 'hostlab report DIR --format %s' prints results", o.out.format)
+		return usagef("--format is that of a plan, with --dry-run; 'hostlab report DIR --format %s' prints results",
+			o.out.format)
 	case !named && !o.resume && !o.restore:
 		return usagef("name a study: a file, or one of those that 'hostlab study list' names; or give a command after --")
 	}

@@ -81,7 +81,8 @@ func (a *settingsAt) unpack(cmd *cobra.Command) (recorded bool, done func(), _ e
 		return false, func() {}, nil //nolint:nilerr // open says what is wrong
 	}
 	if filepath.Ext(a.root) == ".json" {
-		return true, func() {}, usagef("--root %s: facts printed as JSON hold no settings; record the host with 'hostlab facts --save FILE'", a.root)
+		return true, func() {}, usagef(
+			"--root %s: facts printed as JSON hold no settings; record the host with 'hostlab facts --save FILE'", a.root)
 	}
 	tree, done, err := (&machine{root: a.root, in: cmd.InOrStdin}).open()
 	a.root = tree.Root

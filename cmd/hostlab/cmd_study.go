@@ -215,7 +215,8 @@ type overrideFlags struct {
 }
 
 func (o *overrideFlags) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.aa, "aa", 0, "first run `N` pairs of the baseline with itself, for the noise floor and what the plan can find")
+	cmd.Flags().IntVar(&o.aa, "aa", 0,
+		"first run `N` pairs of the baseline with itself, for the noise floor and what the plan can find")
 	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "run exactly `N` blocks, without the study's looks (interim analyses)")
 	cmd.Flags().StringVar(&o.seed, "seed", "", "seed `number` of the random order, in place of the study's")
 	cmd.Flags().StringArrayVar(&o.set, "set", nil,

@@ -63,7 +63,8 @@ func (p hostProc) check() error {
 		return usagef("--proc-root %s is no /proc; kubectl debug node mounts the host's at /host/proc", p.named)
 	}
 	if !mountedHere(p.fd) {
-		return usagef("--proc-root %s: it is mounted in another mount namespace than this container's; mount the host's /proc here",
+		return usagef(
+			"--proc-root %s: it is mounted in another mount namespace than this container's; mount the host's /proc here",
 			p.named)
 	}
 	if self, _ := os.Readlink(p.path("self")); self != strconv.Itoa(os.Getpid()) {

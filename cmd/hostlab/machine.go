@@ -47,8 +47,9 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return host.Tree{}, close, nil
 	}
 	if tree.Foreign() {
-		return tree, close, usagef("%s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems "+
-			"do not take; use hostlab on Linux (WSL will do)", m.name())
+		return tree, close, usagef(
+			"%s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems "+
+				"do not take; use hostlab on Linux (WSL will do)", m.name())
 	}
 	if m.root == "-" {
 		data, err := io.ReadAll(trust.Reader(m.in(), largestRecording))

@@ -30,7 +30,8 @@ func reread[T any](name string, read func() (T, error)) (func() T, error) {
 		is, _ := os.Stat(name)
 		// A new mode or owner, which may make it usable, changes none of these.
 		if failed == "" && (is == nil && last == nil ||
-			is != nil && last != nil && os.SameFile(is, last) && is.ModTime().Equal(last.ModTime()) && is.Size() == last.Size()) {
+			is != nil && last != nil && os.SameFile(is, last) && is.ModTime().Equal(last.ModTime()) &&
+				is.Size() == last.Size()) {
 			return said
 		}
 		last = is

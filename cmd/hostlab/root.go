@@ -99,7 +99,8 @@ With --exit-status, a verdict is a status too:
 		newVersion(std),
 		newMan(),
 	)
-	root.AddCommand(elsewhere("hostlab", [][2]string{{"explain", "assess --only service"}, {"record", "assess --bursts FILE"},
+	root.AddCommand(elsewhere("hostlab", [][2]string{{"explain", "assess --only service"},
+		{"record", "assess --bursts FILE"},
 		{"scanlock", "workload scanlock"}, {"explain-check", "check --explain ID"}})...)
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
@@ -113,7 +114,8 @@ With --exit-status, a verdict is a status too:
 	root.DisableFlagsInUseLine = true
 	describeEnvironment(root)
 	// cobra's own template is wider than 80 columns (v1.10.2).
-	narrow := strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ", " for more information about a command", " for more")
+	narrow := strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ", " for more information about a command",
+		" for more")
 	root.SetUsageTemplate(narrow.Replace(root.UsageTemplate()))
 	root.Version = versionText()
 	root.Flags().BoolP("version", "V", false, "print the version")

@@ -108,8 +108,9 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 	}
 	line("Takes", takes)
 	line("Stop", "at once with Ctrl-C, or from another terminal with: hostlab run --restore --out "+screen.Operand(o.dir))
-	line("Back", "Everything is put back at the end, when the service is harmed, on any error, and by a guard process if hostlab "+
-		"is killed.")
+	line("Back",
+		"Everything is put back at the end, when the service is harmed, on any error, and by a guard process if hostlab "+
+			"is killed.")
 }
 
 // risks are rows of a plan that say what levels of a factor can cost besides.

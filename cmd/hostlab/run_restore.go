@@ -42,8 +42,9 @@ func (o *runOptions) restoreAll(ctx context.Context, std streams) error {
 		return err
 	}
 	if pid, runs := runner.Running(); runs {
-		_, err = fmt.Fprintf(std.out, "Nothing to put back: the experiment on a live service that runs (pid %d) has changed nothing "+
-			"so far. To end it: kill %[1]d\n", pid)
+		_, err = fmt.Fprintf(std.out,
+			"Nothing to put back: the experiment on a live service that runs (pid %d) has changed nothing "+
+				"so far. To end it: kill %[1]d\n", pid)
 		return err
 	}
 	_, err = fmt.Fprintln(std.out, "Nothing to put back: no experiment on a live service has left anything.")
@@ -54,8 +55,9 @@ func (o *runOptions) restoreAll(ctx context.Context, std streams) error {
 func bringBack(w io.Writer) (n int, err error) {
 	brought, err := runner.Sweep()
 	for _, l := range brought {
-		_, werr := fmt.Fprintln(w, screen.Clean(fmt.Sprintf("Brought back into %s: %s that a killed experiment had slowed down.",
-			filepath.Dir(l.Group), screen.Plural(l.Processes, "process", "processes"))))
+		_, werr := fmt.Fprintln(w,
+			screen.Clean(fmt.Sprintf("Brought back into %s: %s that a killed experiment had slowed down.",
+				filepath.Dir(l.Group), screen.Plural(l.Processes, "process", "processes"))))
 		err = cmp.Or(err, werr)
 	}
 	return len(brought), err
@@ -74,7 +76,8 @@ func (o *runOptions) restoreOne(ctx context.Context, std streams, e store.Regist
 	case !runner.Gone(err):
 		return err
 	case !o.yes:
-		return fmt.Errorf("the record is gone, so that nobody knows what is still changed; hostlab run --restore --yes forgets it")
+		return fmt.Errorf(
+			"the record is gone, so that nobody knows what is still changed; hostlab run --restore --yes forgets it")
 	default:
 		if err := runner.Forget(e.ID); err != nil {
 			return err
@@ -132,7 +135,8 @@ func leftText(l runner.Left) string {
 	if !l.Ours && first == "" {
 		last += ", as " + superuser
 	}
-	return fmt.Sprintf("the live experiment in %s %s; to put back what there was: %shostlab run --restore%s", l.Dir, what, first,
+	return fmt.Sprintf("the live experiment in %s %s; to put back what there was: %shostlab run --restore%s", l.Dir, what,
+		first,
 		last)
 }
 
@@ -144,7 +148,8 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 	}
 	if r.Experiment.Design.Kind == result.Switchback { // the way to stop one at once
 		err := runner.Stop(ctx, o.dir, func(pid int) {
-			fmt.Fprintf(std.err, "asking the experiment that runs, process %d, to put back what it has changed and to end\n", pid)
+			fmt.Fprintf(std.err, "asking the experiment that runs, process %d, to put back what it has changed and to end\n",
+				pid)
 		})
 		if err != nil {
 			return err

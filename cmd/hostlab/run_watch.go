@@ -131,7 +131,8 @@ func (v *runWatch) draw(p runner.Progress) {
 	const cells = 8
 	done := float64(p.Block) + float64(p.Done)/float64(max(p.Runs, 1))
 	full := min(cells, int(cells*done/float64(max(p.Blocks, 1))))
-	line := fmt.Sprintf("  [%s%s] %s %d/%d", strings.Repeat("#", full), strings.Repeat(".", cells-full), blockWord(p), p.Block+1,
+	line := fmt.Sprintf("  [%s%s] %s %d/%d", strings.Repeat("#", full), strings.Repeat(".", cells-full), blockWord(p),
+		p.Block+1,
 		p.Blocks)
 	if p.Stage != "" && p.Stage != "running" && p.Stage != "block done" {
 		line += ", " + p.Stage

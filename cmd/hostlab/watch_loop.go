@@ -57,7 +57,8 @@ func (o *watchOptions) full(std streams) bool {
 
 // open opens all that was asked for, takes the first reading, and returns where the metrics are served. What is refused
 // is refused here, before anything was shown.
-func (o *watchOptions) open(ctx context.Context, tree host.Tree, note io.Writer) (w *live.Watch, url string, err error) {
+func (o *watchOptions) open(ctx context.Context, tree host.Tree,
+	note io.Writer) (w *live.Watch, url string, err error) {
 	counter, err := watch.OpenHere(ctx, watch.Config{Tree: tree, LogDir: o.logDir})
 	if err != nil {
 		return nil, "", cmp.Or(ctx.Err(), error(cannotLook{err}))

@@ -27,8 +27,10 @@ type ringOptions struct {
 func (o *ringOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.service, "service", "", "with --ring: the `SERVICE` to keep: "+service.Forms)
-	f.StringVar(&o.keep, "ring", "", "keep an account of --service every 10 s, for this `TIME`, such as 2d; 'hostlab assess --at' reads it")
-	f.StringVar(&o.dir, "ring-dir", "", "`DIR` of the ring (default: ring/SERVICE in $XDG_STATE_HOME/hostlab; of root in /var/lib/hostlab)")
+	f.StringVar(&o.keep, "ring", "",
+		"keep an account of --service every 10 s, for this `TIME`, such as 2d; 'hostlab assess --at' reads it")
+	f.StringVar(&o.dir, "ring-dir", "",
+		"`DIR` of the ring (default: ring/SERVICE in $XDG_STATE_HOME/hostlab; of root in /var/lib/hostlab)")
 	cobra.CheckErr(cmd.MarkFlagDirname("ring-dir"))
 }
 
@@ -51,9 +53,11 @@ func (o *ringOptions) check(cmd *cobra.Command) error {
 	case o.service == "":
 		return usagef("--ring needs --service NAME: %s", service.Forms)
 	}
-	for _, name := range []string{"interval", "count", "log-dir", "probe-commits", "save", "textfile", "from", "root", "format"} {
+	for _, name := range []string{"interval", "count", "log-dir", "probe-commits", "save", "textfile", "from", "root",
+		"format"} {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s is of no use with --ring, which keeps a service and not the CPUs; run a second 'hostlab watch'", name)
+			return usagef("--%s is of no use with --ring, which keeps a service and not the CPUs; run a second 'hostlab watch'",
+				name)
 		}
 	}
 	if spec, err := service.Parse(o.service); err != nil {
@@ -89,7 +93,8 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 		}
 	}
 	options := report.Options{Service: o.service, Tool: versionText(), OnlyService: true}
-	err = report.Keep(ctx, options, dir, keep, metrics, func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
+	err = report.Keep(ctx, options, dir, keep, metrics,
+		func(text string) { fmt.Fprintln(note, "hostlab: "+screen.Clean(text)) })
 	if busy, ok := errors.AsType[*lockfile.Busy](err); ok {
 		return usageError{busy}
 	}

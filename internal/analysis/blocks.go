@@ -10,9 +10,11 @@ import (
 // Adjusted is what the CPU time that others took, by steal and foreign processes, had to do with a
 // response; or the load of a live service.
 type Adjusted struct {
-	Load      string  `json:"load,omitempty"` // the response that says how much was asked of the service; "": what others took
-	Moved     bool    `json:"moved"`          // it differs at the level, which may be its cause: the interval allows for both
-	Explained float64 `json:"explained"`      // share of the variance of differences that was taken out
+	// the response that says how much was asked of the service; "": what others took
+	Load string `json:"load,omitempty"`
+	// it differs at the level, which may be its cause: the interval allows for both
+	Moved     bool    `json:"moved"`
+	Explained float64 `json:"explained"` // share of the variance of differences that was taken out
 }
 
 // movedAlpha is that of the test whether the level moves what is adjusted for: it is better to gain

@@ -209,8 +209,9 @@ func (r *record) drift(t *table) string {
 	if name == "" {
 		name = t.response.Name
 	}
-	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the %ss to the last; comparing within %[3]ss "+
-		"cancels it", name, t.signed(t.effect(d)), r.x.Design.Block())
+	return fmt.Sprintf(
+		"%s of the baseline drifted by %s from the first third of the %ss to the last; comparing within %[3]ss "+
+			"cancels it", name, t.signed(t.effect(d)), r.x.Design.Block())
 }
 
 // ofRuns sums up the warnings that runs carry.

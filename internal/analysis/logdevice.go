@@ -44,12 +44,13 @@ type LogPair struct {
 
 // LogCell is one device at one size. What is unknown is NaN.
 type LogCell struct {
-	Level    string                     `json:"level"`
-	Emulated bool                       `json:"emulated"`
-	Mean     result.Estimate            `json:"duration"`  // s, of N blocks, without an interval, as all but the change of writes
-	Write    result.Estimate            `json:"log_write"` // s
-	Share    result.Estimate            `json:"log_share"` // of the duration
-	Parts    map[string]result.Estimate `json:"parts"`     // by the response's name, s
+	Level    string `json:"level"`
+	Emulated bool   `json:"emulated"`
+	// s, of N blocks, without an interval, as all but the change of writes
+	Mean  result.Estimate            `json:"duration"`
+	Write result.Estimate            `json:"log_write"` // s
+	Share result.Estimate            `json:"log_share"` // of the duration
+	Parts map[string]result.Estimate `json:"parts"`     // by the response's name, s
 	// of the duration that is in none of them, s; below 0: they overlap by so much
 	Rest   result.Estimate `json:"rest"`
 	Writes result.Estimate `json:"log_write_change"`

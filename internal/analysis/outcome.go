@@ -12,8 +12,8 @@ type Outcome int
 // The outcomes, in rising order of what asks for attention.
 const (
 	NoneBeyond Outcome = iota // every primary effect is within its margin, or the section's rule says none
-	// a primary effect is inconclusive or unresolved; the study has no primary effect; its rule decides nothing; or the runs of a
-	// cell fail
+	// a primary effect is inconclusive or unresolved; the study has no primary effect; its rule decides nothing; or the
+	// runs of a cell fail
 	Open
 	Beyond // a primary effect is beyond its margin, or the rule says that there is one
 )

@@ -39,8 +39,9 @@ func (t *table) zeros(r *record, at []int) {
 		unit = "its own unit"
 	}
 	t.warnings = append(t.warnings,
-		fmt.Sprintf("%s is 0 in %s, of which there is no ratio: it is compared as a difference, in %s, with a margin of %s of the "+
-			"baseline's median",
+		fmt.Sprintf(
+			"%s is 0 in %s, of which there is no ratio: it is compared as a difference, in %s, with a margin of %s of the "+
+				"baseline's median",
 			t.response.Name, screen.Plural(zero, "run", "runs"), unit, result.Percent(t.response.Margin, 2)))
 	t.fraction = t.response.Margin
 	t.response.Compare = result.Difference

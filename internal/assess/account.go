@@ -30,7 +30,8 @@ func (m *Minute) Product() string {
 	if m.Connected {
 		name, version = cmp.Or(m.Report.Vendor, name), cmp.Or(m.Report.Version, version)
 	}
-	if version, _, _ = strings.Cut(version, " "); strings.Trim(version, "0123456789.") == version { // what a packager adds; or words
+	// what a packager adds; or words
+	if version, _, _ = strings.Cut(version, " "); strings.Trim(version, "0123456789.") == version {
 		version = ""
 	}
 	return strings.TrimSpace(name + " " + version)
@@ -263,7 +264,8 @@ func evidence(r *explain.Report) string {
 		s += fmt.Sprintf("; %d samples are looks at its memory, and it was asked %d times", r.Looks, r.Questions)
 	}
 	if r.CostAtMost {
-		return s + fmt.Sprintf("; watching cost at most %s of one CPU, the time until the server answered", result.Share(r.Cost))
+		return s + fmt.Sprintf("; watching cost at most %s of one CPU, the time until the server answered",
+			result.Share(r.Cost))
 	}
 	return s + fmt.Sprintf("; watching cost %s of one CPU", result.Share(r.Cost))
 }

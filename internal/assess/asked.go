@@ -109,10 +109,12 @@ func (m *Minute) asking() (list []explain.Finding) {
 			AtMost:   result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
 		who, next := a.Address, "run hostlab assess on that host"
 		if a.PID != 0 {
-			who = fmt.Sprintf("%s at %s", called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}), a.Address)
+			who = fmt.Sprintf("%s at %s", called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1},
+				Container: a.Container}), a.Address)
 			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
 		}
-		f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), screen.Clean(who))
+		f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains),
+			screen.Clean(who))
 		f.Step = next
 		list = append(list, f)
 	}

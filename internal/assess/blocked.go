@@ -40,13 +40,14 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 	}
 }
 
-// parts are those of a service that tells no sessions: what its threads waited for until a device had done it, or a server had
-// answered. Waits for locks, clients and timers are none: an idle pool waits as they do.
+// parts are those of a service that tells no sessions: what its threads waited for until a device had done it, or a
+// server had answered. Waits for locks, clients and timers are none: an idle pool waits as they do.
 func (b *blocked) parts() (list []explain.Part) {
 	if b.tally == nil || b.tally.N == 0 { // as on Windows
 		return nil
 	}
-	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.Peers: 0, explain.OtherWaits: 0}
+	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.Peers: 0,
+		explain.OtherWaits: 0}
 	for _, s := range b.servers() {
 		seconds[explain.Peers] += s
 	}
@@ -71,12 +72,14 @@ func (b *blocked) parts() (list []explain.Part) {
 			seconds[explain.OtherWaits] += s
 		}
 	}
-	source := fmt.Sprintf("%s at system calls, one every %s", screen.Count(b.tally.N, "look"), result.Format(b.pace.Seconds(), "s"))
+	source := fmt.Sprintf("%s at system calls, one every %s", screen.Count(b.tally.N, "look"),
+		result.Format(b.pace.Seconds(), "s"))
 	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.Peers, explain.OtherWaits} {
 		s := seconds[name]
 		off := 1.96 * math.Sqrt(2*s*b.pace.Seconds()) // looks are counted (Poisson), and neighbours are alike
-		list = append(list, explain.Part{Name: name, Seconds: s, Source: source, Share: result.Estimate{Value: s, Low: max(0, s-off),
-			High: s + off + between + unseen*b.pace.Seconds(), N: b.tally.N, Evidence: result.Measured}})
+		list = append(list, explain.Part{Name: name, Seconds: s, Source: source,
+			Share: result.Estimate{Value: s, Low: max(0, s-off),
+				High: s + off + between + unseen*b.pace.Seconds(), N: b.tally.N, Evidence: result.Measured}})
 	}
 	return list
 }

@@ -16,8 +16,8 @@ import (
 // Change is how the time of a transaction differs between two minutes, and what moved the part that moved most.
 type Change struct {
 	explain.Change
-	// Ends are what its waits ended with, those first that moved most in the direction of the change. Empty: the part does not wait, or
-	// one of both minutes did not follow its waits.
+	// Ends are what its waits ended with, those first that moved most in the direction of the change. Empty: the part does
+	// not wait, or one of both minutes did not follow its waits.
 	Ends []Moved `json:"ends"`
 	// Program used more CPUs than before, if the part is waits for a CPU; null: none did.
 	Program *MovedProgram `json:"program"`
@@ -25,9 +25,10 @@ type Change struct {
 
 // Moved is by how much what a part's waits ended with moved.
 type Moved struct {
-	With chain.Kind      `json:"with"`
-	Of   Owner           `json:"of"`
-	By   result.Estimate `json:"by"` // s a transaction, with the 95 % interval by the scheduler's windows of both; N is their number
+	With chain.Kind `json:"with"`
+	Of   Owner      `json:"of"`
+	// s a transaction, with the 95 % interval by the scheduler's windows of both; N is their number
+	By result.Estimate `json:"by"`
 }
 
 // MovedProgram is another program that took CPUs.
@@ -135,19 +136,22 @@ func (m *Minute) changed(before *Minute, days float64) string {
 	}
 	by, more := c.Ratio.Map(func(v float64) float64 { return v - 1 }), "longer"
 	if c.Ratio.Low <= 1 && c.Ratio.High >= 1 {
-		return fmt.Sprintf("%s: a change of %s, no more than chance (n %d, interval of %s).", says, by.Percent().Brief(), by.N, of)
+		return fmt.Sprintf("%s: a change of %s, no more than chance (n %d, interval of %s).", says, by.Percent().Brief(),
+			by.N, of)
 	}
 	if by.Value < 0 {
 		by, more = by.Negated(), "less"
 	}
-	return fmt.Sprintf("%s: %s %s (n %d, interval of %s). Most of that is %s: %s of %s.%s", says, by.Percent().Brief(), more, by.N, of,
+	return fmt.Sprintf("%s: %s %s (n %d, interval of %s). Most of that is %s: %s of %s.%s", says, by.Percent().Brief(),
+		more, by.N, of,
 		c.Part.Title(), seconds(math.Abs(c.By)), seconds(math.Abs(c.After-c.Before)), m.why(before, &c))
 }
 
 // why says what moved the part that moved most.
 func (m *Minute) why(before *Minute, c *Change) (says string) {
 	if p := c.Program; p != nil {
-		says = fmt.Sprintf(" %s took %.3g of %s, and %.2g before.", screen.Clean(p.Name), p.After, screen.Count(m.Host.CPUs, "CPU"), p.Before)
+		says = fmt.Sprintf(" %s took %.3g of %s, and %.2g before.", screen.Clean(p.Name), p.After,
+			screen.Count(m.Host.CPUs, "CPU"), p.Before)
 	}
 	_, waits := whose[c.Part]
 	switch {
@@ -176,24 +180,29 @@ func (c *Change) behind() string {
 		by = by.Negated()
 	}
 	if by.Low <= 0 {
-		return fmt.Sprintf("Perhaps %s %s, but that may be chance: %s [%s, %s] (n %s).", who, doing, seconds(by.Value), signed(by.Low),
+		return fmt.Sprintf("Perhaps %s %s, but that may be chance: %s [%s, %s] (n %s).", who, doing, seconds(by.Value),
+			signed(by.Low),
 			signed(by.High), screen.Count(by.N, "window"))
 	}
 	in := "In"
 	if e.By.Value < 0 {
 		in = "That is gone: in"
 	}
-	return fmt.Sprintf("%s %s [%s, %s] of these, %s %s (n %s).", in, seconds(by.Value), signed(by.Low), signed(by.High), who, doing,
+	return fmt.Sprintf("%s %s [%s, %s] of these, %s %s (n %s).", in, seconds(by.Value), signed(by.Low), signed(by.High),
+		who, doing,
 		screen.Count(by.N, "window"))
 }
 
 // doers are those whose doing ends the waits of a part, in a sentence that begins elsewhere.
-var doers = map[explain.PartName]string{explain.RunQueue: "its threads", explain.Locks: "their holders", explain.LogWait: "the log's writer",
-	explain.DataReads: "the data's reader", explain.Application: "its clients", explain.OtherWaits: "those that it waited for",
-	explain.Peers: "the servers that it asked"}
+var doers = map[explain.PartName]string{explain.RunQueue: "its threads", explain.Locks: "their holders",
+	explain.LogWait:   "the log's writer",
+	explain.DataReads: "the data's reader", explain.Application: "its clients",
+	explain.OtherWaits: "those that it waited for",
+	explain.Peers:      "the servers that it asked"}
 
 // had is who had the CPU for which a thread waited.
-var had = map[Owner]string{OfService: "the service itself", OfClients: "clients on this host", OfOthers: "other programs"}
+var had = map[Owner]string{OfService: "the service itself", OfClients: "clients on this host",
+	OfOthers: "other programs"}
 
 // signed writes a time that may be below zero.
 func signed(v float64) string {

@@ -22,7 +22,8 @@ func (m *Minute) limitsOf() document.Section {
 	t := &document.Table{Lead: "Each limit is the container's own or that of a group around it, such as its pod's. CPU " +
 		"requests are derived from weights. Of two values, the second is that of runc 1.3.2, crun 1.23 and later. The kernel " +
 		"does not hold requests of memory: kubectl describe pod shows them.",
-		Columns: append(document.Headings("container", "CPU limit", "stopped by its limit", "CPU request", "memory limit", "killed"),
+		Columns: append(document.Headings("container", "CPU limit", "stopped by its limit", "CPU request", "memory limit",
+			"killed"),
 			document.Column{Head: "huge pages"})}
 	for _, c := range m.Claims {
 		var row []document.Cell
@@ -103,7 +104,10 @@ func (m *Minute) raised(next lever.Next, file, field, flag string) lever.Next {
 // holder is the service's container whose group has a file; the first where that is the pod's.
 func (m *Minute) holder(file string) pods.Container {
 	list := m.Service.Containers
-	i := slices.IndexFunc(list, func(c pods.Container) bool { return c.Group != "" && strings.Contains(file, c.Group+"/") })
+	i := slices.IndexFunc(list, func(c pods.Container) bool {
+		return c.Group != "" &&
+			strings.Contains(file, c.Group+"/")
+	})
 	return list[max(i, 0)]
 }
 
@@ -119,7 +123,8 @@ func limiting(c pods.Container, field, flag string) lever.Next {
 		if c.Pod != "" {
 			pod = "pod " + screen.Clean(c.Namespace+"/"+c.Pod)
 		}
-		return lever.Next{Note: fmt.Sprintf("spec.containers[].resources.limits.%s of %s in the manifest of %s", field, of, pod)}
+		return lever.Next{Note: fmt.Sprintf("spec.containers[].resources.limits.%s of %s in the manifest of %s", field, of,
+			pod)}
 	case c.Engine == "docker" || c.Engine == "podman" || c.Engine == "nerdctl":
 		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(name)}
 	case c.Engine == "lxc":

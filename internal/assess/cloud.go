@@ -39,13 +39,15 @@ type Volume struct {
 	Apart  bool     `json:"apart,omitempty"` // it holds neither log nor data of a database that was found here
 }
 
-// beyond is for how long the limit held that held longest, s, which one, and whether it is one of the instance to all its volumes.
+// beyond is for how long the limit held that held longest, s, which one, and whether it is one of the instance to all
+// its volumes.
 func (v Volume) beyond() (s float64, limit string, ofInstance bool) {
 	for _, l := range []struct {
 		s          float64
 		name       string
 		ofInstance bool
-	}{{v.VolumeIOPS, "IOPS limit of volume " + v.Name, false}, {v.VolumeThroughput, "throughput limit of volume " + v.Name, false},
+	}{{v.VolumeIOPS, "IOPS limit of volume " + v.Name, false},
+		{v.VolumeThroughput, "throughput limit of volume " + v.Name, false},
 		{v.InstanceIOPS, "instance's limit of IOPS to its volumes", true},
 		{v.InstanceThroughput, "instance's limit of throughput to its volumes", true}} {
 		if l.s > s {
@@ -202,7 +204,8 @@ func (m *Minute) limit() *lever.Lever {
 	}
 	if fixed != "" { // no type of instance raises it
 		l.Add(lever.Evidence{Source: lever.OfMinute, Kind: result.Measured, Text: strings.TrimPrefix(fixed, "; ")})
-		l.Next.Note = strings.TrimPrefix(l.Next.Note+"; cache answers of DNS on this host: an interface has the same limit in all instance types", "; ")
+		l.Next.Note = strings.TrimPrefix(l.Next.Note+
+			"; cache answers of DNS on this host: an interface has the same limit in all instance types", "; ")
 	}
 	return l
 }
@@ -241,8 +244,8 @@ func (v Volume) raise() string {
 		"volume's ID"
 }
 
-// heldBack says what the network's limits held back, as clauses that follow another: those of the instance, and the fixed one
-// of each interface.
+// heldBack says what the network's limits held back, as clauses that follow another: those of the instance, and the
+// fixed one of each interface.
 func (m *Minute) heldBack() (instance, fixed string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Cloud.Held)) {
 		for _, of := range slices.Sorted(maps.Keys(m.Cloud.Held[name])) {

@@ -15,8 +15,8 @@ import (
 	"hostlab/internal/service"
 )
 
-// blame says whose doing the service's waits for a CPU were, as shares of them that end without it. Its own quota comes first: a
-// service that its limit stops has no neighbour to blame.
+// blame says whose doing the service's waits for a CPU were, as shares of them that end without it. Its own quota comes
+// first: a service that its limit stops has no neighbour to blame.
 type blame struct{ quota, neighbour, own float64 }
 
 func (m *Minute) blame() (b blame) {
@@ -36,10 +36,12 @@ func (m *Minute) blame() (b blame) {
 	return b
 }
 
-// ofCPUs are the levers on waits for a CPU: more CPUs, the neighbour that took them, the service's own quota, and the hypervisor.
-// All could end all such waits, and what waits behind them; what each likely gives is by whose doing they were.
+// ofCPUs are the levers on waits for a CPU: more CPUs, the neighbour that took them, the service's own quota, and the
+// hypervisor. All could end all such waits, and what waits behind them; what each likely gives is by whose doing they
+// were.
 func (m *Minute) ofCPUs() []lever.Lever {
-	cpus, neighbour, quota, steal := lever.Lever{Name: lever.CPUs}, lever.Lever{Name: lever.Neighbour}, lever.Lever{Name: lever.Quota},
+	cpus, neighbour, quota, steal := lever.Lever{Name: lever.CPUs}, lever.Lever{Name: lever.Neighbour},
+		lever.Lever{Name: lever.Quota},
 		lever.Lever{Name: lever.Steal}
 	all := []*lever.Lever{&cpus, &neighbour, &quota}
 	switch {
@@ -67,8 +69,9 @@ func (m *Minute) ofCPUs() []lever.Lever {
 
 const idleService = "the service did nothing in that time"
 
-// queued sets a lever on waits for a CPU, of which a share goes away, and at most another, where the service then may use so many CPUs. The work
-// itself becomes faster, too: by no more than it waited, as caches fill in less time than another's turn takes.
+// queued sets a lever on waits for a CPU, of which a share goes away, and at most another, where the service then may
+// use so many CPUs. The work itself becomes faster, too: by no more than it waited, as caches fill in less time than
+// another's turn takes.
 func (m *Minute) queued(l *lever.Lever, share, most, cpus float64, assumes, text string) {
 	saves, q := m.saving(explain.RunQueue), m.queue()
 	high := saves.AtMost*most + min(q.cooled*m.share(explain.DatabaseCPU).High, m.share(explain.RunQueue).High*most)
@@ -95,7 +98,8 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
 		l.Next = m.widen()
 	case m.Host.CPUs > 0:
-		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once", screen.Count(m.Host.CPUs, "CPU"))}
+		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once",
+			screen.Count(m.Host.CPUs, "CPU"))}
 	}
 }
 
@@ -103,7 +107,8 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 func (m *Minute) widen() lever.Next {
 	next := lever.Next{Note: "it was started for some CPUs alone: see CPUAffinity= and AllowedCPUs= of its unit, cpuset and taskset"}
 	if m.Service.PID != 0 && m.Service.Kind == service.Process {
-		next = lever.Next{Command: fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1, m.Service.PID),
+		next = lever.Next{Command: fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1,
+			m.Service.PID),
 			Note: "it may use all CPUs until it is started anew"}
 	}
 	return next
@@ -126,7 +131,8 @@ func (m *Minute) move(l *lever.Lever) {
 		share, most = min(share, took/max(saves.Likely, 1e-9)), min(1, took/saves.AtMost)
 	}
 	all, _ := m.queue().all()
-	m.queued(l, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+m.took(t)+m.next())
+	m.queued(l, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+
+		m.took(t)+m.next())
 	l.Next = limit(t)
 }
 
@@ -149,8 +155,8 @@ func (m *Minute) several(t Taker) bool {
 	return t.Seconds < all*2/3
 }
 
-// taken is the most that others may have kept the service waiting for by what they took, as a share of active time: a second on a CPU keeps
-// each of its threads waiting for a second.
+// taken is the most that others may have kept the service waiting for by what they took, as a share of active time: a
+// second on a CPU keeps each of its threads waiting for a second.
 func (m *Minute) taken() float64 {
 	threads := max(1, m.Report.Peak)
 	if !m.Connected {
@@ -166,8 +172,8 @@ func (m *Minute) taken() float64 {
 // notable is the share of one CPU from which a program is named.
 const notable = 0.02
 
-// others are the programs that took CPU time from the service. Its clients on this host work for it, and so do threads of the kernel,
-// which nobody can move.
+// others are the programs that took CPU time from the service. Its clients on this host work for it, and so do threads
+// of the kernel, which nobody can move.
 func (m *Minute) others() (list []Taker) {
 	for _, t := range m.Takers {
 		if !t.Kernel && (m.Ends == nil || !m.Ends.Clients[t.PID]) {
@@ -220,7 +226,8 @@ func limit(t Taker) lever.Next {
 		}
 		return lever.Next{Note: "give it a CPU limit: " + cmp.Or(next.Note, "ask the runtime of "+t.Container.String())}
 	}
-	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") { // whose units a manager of its own has
+	// whose units a manager of its own has
+	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") {
 		return lever.Next{Command: "sudo systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: screen.Clean(u) + " gives its CPUs away while others want them"}
 	}
@@ -229,7 +236,8 @@ func limit(t Taker) lever.Next {
 	switch { // a priority counts among threads of one group alone
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
 	case t.Sharing.By == proc.BySession:
-		next = lever.Next{Command: "echo 19 | sudo tee", Note: "the session of " + name + " gives its CPUs away while others want them"}
+		next = lever.Next{Command: "echo 19 | sudo tee", Note: "the session of " + name +
+			" gives its CPUs away while others want them"}
 		for _, pid := range all {
 			next.Command += fmt.Sprintf(" /proc/%d/autogroup", pid)
 		}
@@ -238,7 +246,8 @@ func limit(t Taker) lever.Next {
 			Note: name + " gives its CPUs away while others want them"}
 	}
 	if more := t.Processes - len(all); more > 0 {
-		next.Note += fmt.Sprintf("; do the same with %s of it, which used less", screen.Plural(more, "more process", "more processes"))
+		next.Note += fmt.Sprintf("; do the same with %s of it, which used less",
+			screen.Plural(more, "more process", "more processes"))
 	}
 	return next
 }
@@ -256,7 +265,8 @@ func each(command string, pids []int) string {
 func (m *Minute) raise(l *lever.Lever) {
 	switch {
 	case m.Throttled == nil && m.Service.NoGroup:
-		unknown(l, nil, "its control group does not show here, so that a quota of its CPU time would not either; root on its host sees it")
+		unknown(l, nil,
+			"its control group does not show here, so that a quota of its CPU time would not either; root on its host sees it")
 	case m.Throttled == nil && m.Service.Here():
 		gain(l, 0, 0, 0, 0, "", "no quota limits its CPU time")
 	case m.Throttled == nil:
@@ -265,15 +275,18 @@ func (m *Minute) raise(l *lever.Lever) {
 		gain(l, 0, 0, 0, 0, "", "its CPU quota never stopped it"+m.limits())
 	default:
 		most := 1.0
-		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 { // all its threads may wait where the quota stops one CPU
+		// all its threads may wait where the quota stops one CPU
+		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 {
 			most = lever.Unit(*m.Throttled * float64(m.mostThreads()) / queue)
 		}
 		all, _ := m.queue().all()
-		m.queued(l, m.blame().quota, most, all, "no quota stops it any more", fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
-			result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
+		m.queued(l, m.blame().quota, most, all, "no quota stops it any more",
+			fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
+				result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}
 		if q := m.Quota; q != nil {
-			l.Next = m.raised(lever.Next{Command: q.Twice(), Note: fmt.Sprintf("twice as much as now, which is %.3g CPUs", q.CPUs)},
+			l.Next = m.raised(lever.Next{Command: q.Twice(),
+				Note: fmt.Sprintf("twice as much as now, which is %.3g CPUs", q.CPUs)},
 				q.File, "cpu", fmt.Sprintf("--cpus %.3g", 2*q.CPUs))
 		}
 	}

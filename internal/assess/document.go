@@ -14,7 +14,8 @@ import (
 // Sections are what a report says of the service: its time, the levers on it, the minute second
 // by second, then what its database tells.
 func (m *Minute) Sections(levers []lever.Lever) []document.Section {
-	out := append([]document.Section{m.time(), m.endings(), m.limitsOf(), m.crossed(), m.serverSection()}, lever.Sections(levers, true)...)
+	out := append([]document.Section{m.time(), m.endings(), m.limitsOf(), m.crossed(), m.serverSection()},
+		lever.Sections(levers, true)...)
 	out = append(out, m.blockers(), m.statements(), m.course(), m.policies())
 	if m.Connected {
 		out = append(out, document.Titled("Wait events, and what they mean", events(&m.Report)),

@@ -34,8 +34,8 @@ const (
 	OfNobody  Owner = "nobody" // an idle CPU: its turn was about to come
 )
 
-// followed is how many windows have to show a part, and of how much of it the end has to be seen, before its ends are known: waits
-// that are longer than windows end unseen.
+// followed is how many windows have to show a part, and of how much of it the end has to be seen, before its ends are
+// known: waits that are longer than windows end unseen.
 const (
 	followed = 3
 	half     = 0.5
@@ -79,7 +79,8 @@ func (m *Minute) unfollowed(refused error) (list []string) {
 		case m.Ends == nil:
 			why = "its processes are not on this host"
 		case windows < followed:
-			why = fmt.Sprintf("too few of the scheduler's %d windows showed them; watch it for longer with --for", len(m.Ends.Windows))
+			why = fmt.Sprintf("too few of the scheduler's %d windows showed them; watch it for longer with --for",
+				len(m.Ends.Windows))
 		}
 		list = append(list, "what the "+waitsOf[p.Name]+" ended with: "+why)
 	}
@@ -87,7 +88,8 @@ func (m *Minute) unfollowed(refused error) (list []string) {
 }
 
 // waitsOf are the waits of a part, in a sentence.
-var waitsOf = map[explain.PartName]string{explain.Locks: "waits for locks", explain.LogWait: "waits for the log", explain.DataReads: "data reads",
+var waitsOf = map[explain.PartName]string{explain.Locks: "waits for locks", explain.LogWait: "waits for the log",
+	explain.DataReads:   "data reads",
 	explain.Application: "waits for clients", explain.OtherWaits: "other waits"}
 
 // ends are what a part ended with, the largest share first; nil: too little was seen of it.
@@ -120,8 +122,10 @@ var whose = map[explain.PartName][2]string{
 
 // ended is what a thread does in the end, in a sentence.
 var ended = map[chain.Kind]string{
-	chain.Computing: "computed", chain.Ready: "waited for a CPU", chain.Log: "waited for the log's device", chain.Data: "waited for data",
-	chain.Device: "waited for a device", chain.Asleep: "slept", chain.Remote: "waited for something that does not show here", chain.Circle: "waited for each other",
+	chain.Computing: "computed", chain.Ready: "waited for a CPU", chain.Log: "waited for the log's device",
+	chain.Data:   "waited for data",
+	chain.Device: "waited for a device", chain.Asleep: "slept",
+	chain.Remote: "waited for something that does not show here", chain.Circle: "waited for each other",
 }
 
 // behind says what the waits of a part ended with; "": that is not known, or goes without saying.
@@ -135,7 +139,8 @@ func (m *Minute) behind(part explain.PartName) string {
 	}
 	slices.SortStableFunc(kinds, func(a, b chain.Kind) int { return cmp.Compare(shares[b], shares[a]) })
 	words, known := whose[part]
-	if !known || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads && kinds[0] == chain.Data {
+	if !known || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads &&
+		kinds[0] == chain.Data {
 		return ""
 	}
 	var says []string
@@ -157,7 +162,8 @@ func (m *Minute) behind(part explain.PartName) string {
 	return text
 }
 
-// client is the one on this host with which most waits of a part ended that ended so, by its name; "": that was no client of a known name.
+// client is the one on this host with which most waits of a part ended that ended so, by its name; "": that was no
+// client of a known name.
 func (m *Minute) client(part explain.PartName, kind chain.Kind, of float64) string {
 	for _, t := range m.Takers {
 		if t.PID != 0 && m.Ends.Clients[t.PID] && kind != chain.Ready && // of which the process had the CPU
@@ -202,8 +208,10 @@ func (m *Minute) endings() document.Section {
 }
 
 // classes have the colours of parts.
-var classes = map[chain.Kind]explain.PartName{chain.Computing: explain.DatabaseCPU, chain.Ready: explain.RunQueue, chain.Log: explain.LogWait,
-	chain.Data: explain.DataReads, chain.Device: explain.OtherWaits, chain.Asleep: explain.Idle, chain.Remote: explain.Application, chain.Circle: explain.Locks}
+var classes = map[chain.Kind]explain.PartName{chain.Computing: explain.DatabaseCPU, chain.Ready: explain.RunQueue,
+	chain.Log:  explain.LogWait,
+	chain.Data: explain.DataReads, chain.Device: explain.OtherWaits, chain.Asleep: explain.Idle,
+	chain.Remote: explain.Application, chain.Circle: explain.Locks}
 
 // ends and owners are their names in a table.
 var (
@@ -214,15 +222,16 @@ var (
 )
 
 // direct are the kinds of ends that the waits of a part have themselves.
-var direct = map[explain.PartName]chain.Kind{explain.DatabaseCPU: chain.Computing, explain.RunQueue: chain.Ready, explain.LogWait: chain.Log,
+var direct = map[explain.PartName]chain.Kind{explain.DatabaseCPU: chain.Computing, explain.RunQueue: chain.Ready,
+	explain.LogWait:   chain.Log,
 	explain.DataReads: chain.Data}
 
-// brought is how much of its holder's CPU time a wait for a device brings along, which finds its caches cold, and calls the kernel once more:
-// at most as much as the wait itself. Chosen so that bounds hold in bench/causes.
+// brought is how much of its holder's CPU time a wait for a device brings along, which finds its caches cold, and calls
+// the kernel once more: at most as much as the wait itself. Chosen so that bounds hold in bench/causes.
 const brought = 0.5
 
-// saving is what could be saved if no wait ended as those of a part do: they do, and others behind them. What lies behind a wait for a
-// device may go away though it ended otherwise, as with a CPU's.
+// saving is what could be saved if no wait ended as those of a part do: they do, and others behind them. What lies
+// behind a wait for a device may go away though it ended otherwise, as with a CPU's.
 func (m *Minute) saving(part explain.PartName) explain.Saving {
 	kind := direct[part]
 	behind := func(e chain.End) bool { // a write waits for the log's device, too, and a page of memory for the data's
@@ -243,14 +252,16 @@ func (m *Minute) saving(part explain.PartName) explain.Saving {
 		switch { // nobody followed it
 		case of == part || of == explain.Locks:
 			return likely, most, false
-		case of == explain.OtherWaits, of == explain.Application && kind == chain.Ready && m.clientsHere(), of == explain.Peers && m.asksHere():
+		case of == explain.OtherWaits, of == explain.Application && kind == chain.Ready && m.clientsHere(),
+			of == explain.Peers && m.asksHere():
 			return result.Estimate{}, result.Estimate{High: 1}, true
 		}
 		return result.Estimate{}, result.Estimate{}, true
 	})
 }
 
-// divide takes the wait for a CPU out of the time on one where nothing else tells them apart, as of workers that come and go.
+// divide takes the wait for a CPU out of the time on one where nothing else tells them apart, as of workers that come
+// and go.
 func (m *Minute) divide() {
 	if m.Ends == nil || !m.Connected || m.Report.Part(explain.RunQueue).Source != "" || len(m.Ends.Windows) < followed {
 		return

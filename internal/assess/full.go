@@ -41,9 +41,10 @@ func (b *blocked) busy() (list []Full, all int) {
 	return list, all
 }
 
-// collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15 bytes. HotSpot's VM thread
-// does it while all others stand still.
-var collectors = []string{"GC Thread", "G1 ", "VM Thread", "ZWorker", "ZDriver", "XWorker", "XDriver", "Shenandoah", ".NET Server GC", ".NET BGC"}
+// collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15
+// bytes. HotSpot's VM thread does it while all others stand still.
+var collectors = []string{"GC Thread", "G1 ", "VM Thread", "ZWorker", "ZDriver", "XWorker", "XDriver", "Shenandoah",
+	".NET Server GC", ".NET BGC"}
 
 // Collector is what threads that collect garbage took of a service's CPU time.
 type Collector struct {
@@ -109,18 +110,23 @@ func (m *Minute) garbage() []explain.Finding {
 		heap = "the heap's limit is -Xmx" + screen.Clean(m.Collector.Heap)
 	}
 	if strings.HasPrefix(m.Collector.Thread, ".NET") {
-		heap, step = "its heap's limit is not known here", "give its heap more (DOTNET_GCHeapHardLimit, limits of its container), or have it make less garbage"
+		heap, step = "its heap's limit is not known here",
+			"give its heap more (DOTNET_GCHeapHardLimit, limits of its container), or have it make less garbage"
 	}
-	return []explain.Finding{{Parameter: "heap", Value: m.Collector.Heap, Part: explain.DatabaseCPU, Number: of, Unit: "of its CPU time", N: -1,
+	return []explain.Finding{{Parameter: "heap", Value: m.Collector.Heap, Part: explain.DatabaseCPU, Number: of,
+		Unit: "of its CPU time", N: -1,
 		Explains: result.Finite(min(1, likely)), AtMost: result.Finite(min(1, most)),
-		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s", screen.Clean(m.Collector.Thread),
+		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s",
+			screen.Clean(m.Collector.Thread),
 			result.Share(of), heap),
 		Step: step}}
 }
 
-// alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster clock shortens it.
+// alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster
+// clock shortens it.
 func (m *Minute) alone() (list []explain.Finding) {
-	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || m.Host.CPUs < 2 || m.Host.Allowed == 1 || *m.Host.Busy >= 1-0.5/float64(m.Host.CPUs) ||
+	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || m.Host.CPUs < 2 || m.Host.Allowed == 1 ||
+		*m.Host.Busy >= 1-0.5/float64(m.Host.CPUs) ||
 		m.Throttled != nil && *m.Throttled > 0 || m.share(explain.RunQueue).Value >= lever.Margin {
 		return nil
 	}
@@ -129,8 +135,10 @@ func (m *Minute) alone() (list []explain.Finding) {
 	if t.Name != "" {
 		who = fmt.Sprintf("%s (thread %d)", screen.Clean(t.Name), t.TID)
 	}
-	return []explain.Finding{{Parameter: "threads at work", Part: explain.DatabaseCPU, Number: t.Share, Unit: "of the time", N: int64(m.Threads), Plain: true,
-		Text: fmt.Sprintf("of %s, %s alone computes all the time, which fills one CPU; the %s are %s busy", screen.Count(m.Threads, "thread"), who,
+	return []explain.Finding{{Parameter: "threads at work", Part: explain.DatabaseCPU, Number: t.Share,
+		Unit: "of the time", N: int64(m.Threads), Plain: true,
+		Text: fmt.Sprintf("of %s, %s alone computes all the time, which fills one CPU; the %s are %s busy",
+			screen.Count(m.Threads, "thread"), who,
 			screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy)),
 		Step: "let more threads or processes share its work, if it can"}}
 }

@@ -23,7 +23,8 @@ type Interrupts struct {
 	Most   float64 `json:"most"`   // share of its time
 	Others float64 `json:"others"` // mean share of the time of the others
 	Source string  `json:"source"` // device whose interrupts arrived there most; "": not known
-	// Service is the mean share of the time of the CPUs that the service may use; nil: not known. Outside: CPU is none of them.
+	// Service is the mean share of the time of the CPUs that the service may use; nil: not known. Outside: CPU is none of
+	// them.
 	Service *float64 `json:"service"`
 	Outside bool     `json:"outside,omitempty"`
 }
@@ -32,8 +33,9 @@ type Interrupts struct {
 type Loads struct {
 	Busy []byte `json:"busy"` // for anybody; 255: not known, as of a CPU that is off
 	// Interrupts are theirs and their softirqs'; nil: no CPU had any worth a byte.
-	Interrupts []byte   `json:"interrupts,omitempty"`
-	Pressure   *float64 `json:"pressure"` // share of the time in which some task of the host waited for a CPU; nil: not known
+	Interrupts []byte `json:"interrupts,omitempty"`
+	// share of the time in which some task of the host waited for a CPU; nil: not known
+	Pressure *float64 `json:"pressure"`
 }
 
 // One is a share of 1 in a byte of Loads, and NoLoad one that is not known.
@@ -97,8 +99,9 @@ func (c interruptions) loads(before interruptions) *Loads {
 	return out
 }
 
-// parseInterrupts reads /proc/interrupts, " 24: 5 7 PCI-MSI 512000-edge virtio0-input.0", by the word behind the counts of the CPUs that
-// names the device. Lines of the kernel's own interrupts, such as the timer's, have letters in place of the number, or no device.
+// parseInterrupts reads /proc/interrupts, " 24: 5 7 PCI-MSI 512000-edge virtio0-input.0", by the word behind the counts
+// of the CPUs that names the device. Lines of the kernel's own interrupts, such as the timer's, have letters in place
+// of the number, or no device.
 func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 	out, lines := map[string][]float64{}, bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(nil, 1<<20)
@@ -108,7 +111,8 @@ func parseInterrupts(b []byte, cpus int) map[string][]float64 {
 			continue
 		}
 		device := f[len(f)-1]
-		if device == "arch_timer" || device == "arm-pmu" || device == "timer" || strings.HasSuffix(device, "-edge") || strings.HasSuffix(device, "-level") {
+		if device == "arch_timer" || device == "arm-pmu" || device == "timer" || strings.HasSuffix(device, "-edge") ||
+			strings.HasSuffix(device, "-level") {
 			continue // of arm64, of i8254, or a line without a device
 		}
 		counts := make([]float64, cpus)
@@ -175,14 +179,17 @@ func (m *Minute) interrupted() []explain.Finding {
 	}
 	source, ours := "", ""
 	if i.Service != nil && m.Host.Allowed < m.Host.CPUs {
-		ours = fmt.Sprintf("; of the %s that the service may use, %s", screen.Count(m.Host.Allowed, "CPU"), result.Share(*i.Service))
+		ours = fmt.Sprintf("; of the %s that the service may use, %s", screen.Count(m.Host.Allowed, "CPU"),
+			result.Share(*i.Service))
 	}
 	if i.Source != "" {
 		source = ", most often by " + screen.Clean(i.Source)
 	}
-	return []explain.Finding{{Parameter: "interrupts", Part: explain.DatabaseCPU, Number: i.Most, Unit: fmt.Sprintf("of CPU %d", i.CPU), N: -1, Plain: true,
+	return []explain.Finding{{Parameter: "interrupts", Part: explain.DatabaseCPU, Number: i.Most,
+		Unit: fmt.Sprintf("of CPU %d", i.CPU), N: -1, Plain: true,
 		AtMost: result.Finite(min(1, most)), Elsewhere: true,
-		Text: fmt.Sprintf("interrupts take %s of CPU %d%s, and %s of the others%s", result.Share(i.Most), i.CPU, source, result.Share(i.Others), ours),
+		Text: fmt.Sprintf("interrupts take %s of CPU %d%s, and %s of the others%s", result.Share(i.Most), i.CPU, source,
+			result.Share(i.Others), ours),
 		Step: "spread them: more queues of the device (network cards: ethtool -L), irqbalance, or rps_cpus of a card with one queue; " +
 			"hostlab run irq-affinity tries other CPUs"}}
 }

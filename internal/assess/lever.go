@@ -55,7 +55,8 @@ func (m *Minute) Levers() []lever.Lever {
 		}
 	}
 	few := m.few()
-	if share := m.Report.Busy / max(m.Report.Wall, 1e-9); few == "" && share < hardly { // whatever it could save, nobody would notice
+	// whatever it could save, nobody would notice
+	if share := m.Report.Busy / max(m.Report.Wall, 1e-9); few == "" && share < hardly {
 		few = "it was active for only " + result.Share(share) + " of the time"
 	}
 	if few != "" {
@@ -244,8 +245,10 @@ func (m *Minute) network() lever.Lever {
 		gain(&l, 0, 0, 0, 0, "", "no round trips: "+all+" to its network port came from this host")
 		return l
 	case far > 0 && t.Brief > far/2:
-		unknown(&l, nil, fmt.Sprintf("%d of %d connections of other hosts ended before the next look, so that most of their round trips were not "+
-			"counted; a pool of connections would spare them, too", t.Brief, far))
+		unknown(&l, nil,
+			fmt.Sprintf(
+				"%d of %d connections of other hosts ended before the next look, so that most of their round trips were not "+
+					"counted; a pool of connections would spare them, too", t.Brief, far))
 		return l
 	}
 	share, rest := m.share(explain.Application), m.share(explain.Unexplained).Value
@@ -278,7 +281,8 @@ func (m *Minute) memory() lever.Lever {
 		}
 		gain(&l, reads.Value+other.Value, reads.Low+other.Low, reads.Value+other.Value,
 			reads.High+other.High+cpu.High+m.share(explain.Unexplained).Value, "what it reads again stays in memory",
-			fmt.Sprintf("its processes reached their limit of memory %.0f times; it is %s, in %s", m.Memory.Hits, result.Format(m.Memory.Bytes, "B"), m.Memory.File))
+			fmt.Sprintf("its processes reached their limit of memory %.0f times; it is %s, in %s", m.Memory.Hits,
+				result.Format(m.Memory.Bytes, "B"), m.Memory.File))
 		l.Next = m.raised(lever.Next{Command: m.Memory.Twice(), Note: "twice as much as now"},
 			m.Memory.File, "memory", fmt.Sprintf("--memory %.0f", 2*m.Memory.Bytes))
 	case said == "":

@@ -14,8 +14,8 @@ import (
 	"hostlab/internal/service"
 )
 
-// Merge is what was seen of a service in several stretches of time, as if it had been one. list is in order and not empty. What a
-// stretch did not see, as the scheduler's windows that only some have, is known from the others.
+// Merge is what was seen of a service in several stretches of time, as if it had been one. list is in order and not
+// empty. What a stretch did not see, as the scheduler's windows that only some have, is known from the others.
 func Merge(list []*Minute) *Minute {
 	list = oneKind(list)
 	last, whole := list[len(list)-1], list[0]
@@ -64,7 +64,8 @@ func Merge(list []*Minute) *Minute {
 	slices.SortStableFunc(out.Asked, func(a, b Asked) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	out.Host, out.Clock, out.Wakeups, out.Siblings = hostOf(list), meanClock(list), wakeupsOf(list), siblingsOf(list)
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)
-	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list), fullOf(list)
+	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list),
+		fullOf(list)
 	out.Traffic = trafficOf(list)
 	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
@@ -85,8 +86,8 @@ func Merge(list []*Minute) *Minute {
 	return &out
 }
 
-// oneKind are the stretches whose sessions were seen, or else those whose threads were: whatever lasted longer. They are no parts
-// of one account.
+// oneKind are the stretches whose sessions were seen, or else those whose threads were: whatever lasted longer. They
+// are no parts of one account.
 func oneKind(list []*Minute) (out []*Minute) {
 	wall := map[bool]float64{}
 	for _, m := range list {
@@ -142,7 +143,10 @@ func (m *Minute) add(total service.Reading, more *Minute) service.Reading {
 // takers adds up programs by name and control group.
 func (m *Minute) takers(more []Taker) {
 	for _, t := range more {
-		i := slices.IndexFunc(m.Takers, func(o Taker) bool { return o.Name == t.Name && o.Group == t.Group && o.Kernel == t.Kernel })
+		i := slices.IndexFunc(m.Takers, func(o Taker) bool {
+			return o.Name == t.Name && o.Group == t.Group &&
+				o.Kernel == t.Kernel
+		})
 		if i < 0 {
 			m.Takers = append(m.Takers, t)
 			continue
@@ -207,7 +211,8 @@ func (m *Minute) Past() {
 func (m *Minute) Sound() bool {
 	const longest, most = 3600, 1e9
 	r := &m.Report
-	ok := r.Wall > 0 && r.Wall <= longest && r.Elapsed >= 0 && r.Elapsed <= most && r.Busy >= 0 && r.Busy <= r.Elapsed*1.001+1e-6 &&
+	ok := r.Wall > 0 && r.Wall <= longest && r.Elapsed >= 0 && r.Elapsed <= most && r.Busy >= 0 &&
+		r.Busy <= r.Elapsed*1.001+1e-6 &&
 		r.Transactions >= -1 && r.Samples >= 0
 	for _, p := range r.Parts {
 		ok = ok && p.Seconds >= 0 && p.Seconds <= most
@@ -215,7 +220,8 @@ func (m *Minute) Sound() bool {
 	ok = ok && (m.Traffic == nil || m.Traffic.sound())
 	ok = ok && (m.Sample == nil || m.Sample.Sound())
 	if l := m.Loads; l != nil {
-		ok = ok && len(l.Busy) <= host.MostCPUs && len(l.Interrupts) <= len(l.Busy) && (l.Pressure == nil || *l.Pressure >= 0 && *l.Pressure <= 1)
+		ok = ok && len(l.Busy) <= host.MostCPUs && len(l.Interrupts) <= len(l.Busy) &&
+			(l.Pressure == nil || *l.Pressure >= 0 && *l.Pressure <= 1)
 	}
 	for _, x := range m.Readings {
 		ok = ok && x.At >= 0 && x.CPU >= 0 && x.CPU <= most
@@ -242,8 +248,8 @@ func (m *Minute) Thin() {
 // keptBursts is how many bursts of CPUs a stretch keeps: of a day, some 80,000.
 const keptBursts = 60
 
-// keptWindows is how many of the scheduler's windows a stretch keeps, and smallEnd the share of a part below which an end goes
-// with others of its kind.
+// keptWindows is how many of the scheduler's windows a stretch keeps, and smallEnd the share of a part below which an
+// end goes with others of its kind.
 const (
 	keptWindows = 4
 	smallEnd    = 0.02

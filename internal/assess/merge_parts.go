@@ -28,7 +28,8 @@ func hostOf(list []*Minute) Host {
 		sum /= all
 		return &sum
 	}
-	out.Busy, out.Foreign = mean(func(h *Host) *float64 { return h.Busy }), mean(func(h *Host) *float64 { return h.Foreign })
+	out.Busy, out.Foreign = mean(func(h *Host) *float64 { return h.Busy }),
+		mean(func(h *Host) *float64 { return h.Foreign })
 	out.Steal = mean(func(h *Host) *float64 { return h.Steal })
 	return out
 }
@@ -64,7 +65,8 @@ func wakeupsOf(list []*Minute) (out *Wakeups) {
 			one := *w
 			out = &one
 		} else if w != nil {
-			*out = Wakeups{out.Wall + w.Wall, out.Seconds + w.Seconds, out.Avoidable + w.Avoidable, out.Low + w.Low, out.Most + w.Most,
+			*out = Wakeups{out.Wall + w.Wall, out.Seconds + w.Seconds, out.Avoidable + w.Avoidable, out.Low + w.Low,
+				out.Most + w.Most,
 				w.Source}
 		}
 	}
@@ -110,7 +112,8 @@ func tripsOf(list []*Minute) (out *service.Trips) {
 		}
 		out.Count, out.Brief = out.Count+t.Count, out.Brief+t.Brief
 		out.Least, out.Most = out.Least+t.Least, out.Most+t.Most
-		out.Connections, out.Local, out.Untold = max(out.Connections, t.Connections), max(out.Local, t.Local), max(out.Untold, t.Untold)
+		out.Connections, out.Local, out.Untold = max(out.Connections, t.Connections), max(out.Local, t.Local),
+			max(out.Untold, t.Untold)
 	}
 	return out
 }
@@ -249,7 +252,8 @@ func busiest(list []*Minute) *Interrupts {
 	}
 	largest := func(a, b int) int { return cmp.Or(cmp.Compare(by[a], by[b]), cmp.Compare(b, a)) }
 	most := slices.MaxFunc(slices.Collect(maps.Keys(by)), largest)
-	out := &Interrupts{CPU: most, Most: by[most] / n, Others: max(0, sum-by[most]) / n / float64(len(by)-1), Outside: outside[most]}
+	out := &Interrupts{CPU: most, Most: by[most] / n, Others: max(0, sum-by[most]) / n / float64(len(by)-1),
+		Outside: outside[most]}
 	if service != nil {
 		out.Service = new(*service / n)
 	}

@@ -217,8 +217,9 @@ type sessions struct {
 
 func (x *sessions) watch(ctx context.Context, source explain.Source, o Options) {
 	x.source = source
-	x.report, x.err = explain.Record(ctx, source, explain.Options{For: o.For, Tool: o.Tool, Part: asking, Rarely: o.rarely(),
-		Texts: o.Texts, Progress: o.Progress})
+	x.report, x.err = explain.Record(ctx, source,
+		explain.Options{For: o.For, Tool: o.Tool, Part: asking, Rarely: o.rarely(),
+			Texts: o.Texts, Progress: o.Progress})
 }
 
 // fill takes the account of sessions, or else that of threads.
@@ -233,7 +234,8 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; !m.Connected {
-		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...), w.began, w.options.Tool)
+		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...),
+			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
@@ -318,8 +320,8 @@ const (
 	greatestHarm = 0.5
 )
 
-// locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that waits for what a
-// client sends has nothing to do. wall is in s.
+// locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that
+// waits for what a client sends has nothing to do. wall is in s.
 func (x *scheduler) locks(wall float64) []explain.Part {
 	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed {
 		return nil
@@ -330,14 +332,16 @@ func (x *scheduler) locks(wall float64) []explain.Part {
 	}
 	each := stats.RatioOfSums(a.Each(explain.Locks, own), a.Lengths, 0.05)
 	p := explain.Part{Name: explain.Locks, Seconds: each.Value * wall, Source: "the scheduler's windows",
-		Share: result.Estimate{Value: each.Value * wall, Low: max(0, each.Low) * wall, High: each.High * wall, N: each.N, Evidence: result.Measured}}
+		Share: result.Estimate{Value: each.Value * wall, Low: max(0, each.Low) * wall, High: each.High * wall, N: each.N,
+			Evidence: result.Measured}}
 	return []explain.Part{p}
 }
 
-// ofThreads is the account of a service that tells no sessions: its threads on a CPU, ready for one, and off it where they have work:
-// blocked until a device has done it, or for what another thread does. Threads that wait otherwise may have nothing to do, so their
-// time is no part.
-func ofThreads(s *service.Service, readings []service.Reading, off []explain.Part, began time.Time, tool string) explain.Report {
+// ofThreads is the account of a service that tells no sessions: its threads on a CPU, ready for one, and off it where
+// they have work: blocked until a device has done it, or for what another thread does. Threads that wait otherwise may
+// have nothing to do, so their time is no part.
+func ofThreads(s *service.Service, readings []service.Reading, off []explain.Part, began time.Time,
+	tool string) explain.Report {
 	var r service.Reading
 	if n := len(readings); n > 0 {
 		r = readings[n-1]
@@ -358,7 +362,8 @@ func ofThreads(s *service.Service, readings []service.Reading, off []explain.Par
 		rep.Parts = append(rep.Parts, p)
 	}
 	rest := active - r.Queue
-	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(rest+max(r.Queue, r.QueueHigh)), r.CPU*active/(rest+r.QueueLow()))
+	add(explain.DatabaseCPU, service.RunSource, r.CPU, r.CPU*active/(rest+max(r.Queue, r.QueueHigh)),
+		r.CPU*active/(rest+r.QueueLow()))
 	if r.NoQueue == "" {
 		add(explain.RunQueue, service.QueueSource, r.Queue, r.QueueLow(), r.QueueHigh)
 	}

@@ -85,8 +85,9 @@ func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, fact
 		}
 		return out
 	}
-	out.Basis = fmt.Sprintf("Simulated from %d CPU bursts of this host, of %s on average, seen in %d stretches of time; the service "+
-		"ran for %s of the bursts' time. 'hostlab predict' simulates other bursts, those of its --workload, and its figures differ.",
+	out.Basis = fmt.Sprintf(
+		"Simulated from %d CPU bursts of this host, of %s on average, seen in %d stretches of time; the service "+
+			"ran for %s of the bursts' time. 'hostlab predict' simulates other bursts, those of its --workload, and its figures differ.",
 		len(seen.Bursts), result.Format(q.Workload.MeanBurst(), "s"), q.Workload.Stretches(),
 		result.Share(q.Workload.ServiceShare()))
 	for _, r := range compared[0].All() {

@@ -14,7 +14,8 @@ import (
 	"hostlab/internal/service"
 )
 
-// poolers asks those of this host that stand before a PostgreSQL, or that are the service, how long clients wait for a slot.
+// poolers asks those of this host that stand before a PostgreSQL, or that are the service, how long clients wait for a
+// slot.
 type poolers struct {
 	all sync.WaitGroup
 
@@ -51,7 +52,8 @@ func (x *poolers) start(ctx context.Context, s *service.Service, lasts time.Dura
 // mostPoolers is how many are asked.
 const mostPoolers = 16
 
-// connects reports that a pooler is the client of one of the service's processes, by the kernel: it says itself of which.
+// connects reports that a pooler is the client of one of the service's processes, by the kernel: it says itself of
+// which.
 func connects(pooler int, servers map[int]bool, members []int) bool {
 	tried := 0
 	return slices.ContainsFunc(members, func(pid int) bool {

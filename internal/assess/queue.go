@@ -26,7 +26,8 @@ func erlangC(c int, rho float64) float64 {
 	return b / (1 - rho*(1-b))
 }
 
-// queueing is the load on the CPUs as a closed queue: sessions that each want a CPU for a second, then do without one for a while.
+// queueing is the load on the CPUs as a closed queue: sessions that each want a CPU for a second, then do without one
+// for a while.
 type queueing struct {
 	sessions float64
 	pause    float64 // s between two seconds on a CPU
@@ -40,8 +41,8 @@ type queueing struct {
 	cooled   float64 // share of used that goes where nobody else's work comes between
 }
 
-// cooled is how much of its CPU time a service may win back where nobody comes between its turns: caches that others have filled, and
-// switches. Chosen so that bounds hold in bench/causes.
+// cooled is how much of its CPU time a service may win back where nobody comes between its turns: caches that others
+// have filled, and switches. Chosen so that bounds hold in bench/causes.
 const cooled = 0.15
 
 // queue is the service's. Its clients on this host use CPUs as it does.
@@ -70,7 +71,8 @@ func (m *Minute) queue() queueing {
 		q.pause = max(0, r.Elapsed-cpu-r.Part(explain.RunQueue).Seconds) / cpu
 	}
 	if m.Ends != nil { // a session may have several workers
-		if at := (floats.Sum(m.Ends.Ran) + floats.Sum(m.Ends.Waited)) / max(floats.Sum(m.Ends.Lengths), 1e-9); at > q.sessions {
+		if at := (floats.Sum(m.Ends.Ran) + floats.Sum(m.Ends.Waited)) / max(floats.Sum(m.Ends.Lengths),
+			1e-9); at > q.sessions {
 			q.sessions, q.active, q.pause = at, at, 0
 		}
 	}
@@ -80,8 +82,8 @@ func (m *Minute) queue() queueing {
 	return q
 }
 
-// wait is how long a session waits for each second on one of so many CPUs, which need not be whole: the machine repair model
-// (M/M/c//N), of which the states are how many sessions want a CPU.
+// wait is how long a session waits for each second on one of so many CPUs, which need not be whole: the machine repair
+// model (M/M/c//N), of which the states are how many sessions want a CPU.
 func (q queueing) wait(cpus float64) float64 {
 	n, cpus := max(1, math.Round(min(q.sessions, 10_000))), max(cpus, 0.01)
 	if q.pause <= 0 {
@@ -98,8 +100,8 @@ func (q queueing) wait(cpus float64) float64 {
 	return max(0, wanting/working-1)
 }
 
-// spared are the shares of the waits for a CPU that end without the quota, then without other programs, then with twice the CPUs:
-// what the one ends is not left for the next.
+// spared are the shares of the waits for a CPU that end without the quota, then without other programs, then with twice
+// the CPUs: what the one ends is not left for the next.
 func (q queueing) spared() (quota, neighbour, cpus float64) {
 	all, more := q.all()
 	free := max(all-q.others*all/q.cpus, 0.01)
@@ -122,9 +124,9 @@ func (q queueing) all() (now, more float64) {
 	return q.cpus, 2 * q.cpus
 }
 
-// most is the share of active time that so many CPUs save at most. By the utilisation law (Denning and Buzen, The Operational Analysis of
-// Queueing Network Models, 1978), CPUs do at most what their time allows, and a transaction takes as much of it as before, but for what
-// cooled. Clients may use all CPUs of the host.
+// most is the share of active time that so many CPUs save at most. By the utilisation law (Denning and Buzen, The
+// Operational Analysis of Queueing Network Models, 1978), CPUs do at most what their time allows, and a transaction
+// takes as much of it as before, but for what cooled. Clients may use all CPUs of the host.
 func (q queueing) most(cpus float64) float64 {
 	if q.active <= 0 {
 		return 1

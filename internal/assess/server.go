@@ -43,7 +43,10 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 	}
 	list = append(list, m.heavy()...)
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move
-		still := m.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == chain.Asleep || e.Kind == chain.Remote })
+		still := m.Ends.Share(explain.Locks, func(e chain.End) bool {
+			return e.Kind == chain.Asleep ||
+				e.Kind == chain.Remote
+		})
 		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
 	}
 	return list
@@ -57,8 +60,8 @@ func explains(f explain.Finding) float64 {
 	return *f.Explains
 }
 
-// weight is what a finding is ranked by among others: a counter that says by itself that a setting does not fit counts for a quarter of
-// its bound.
+// weight is what a finding is ranked by among others: a counter that says by itself that a setting does not fit counts
+// for a quarter of its bound.
 func weight(f explain.Finding) float64 {
 	if f.Explains == nil && f.Plain && f.AtMost != nil {
 		return *f.AtMost / 4
@@ -69,9 +72,9 @@ func weight(f explain.Finding) float64 {
 // touched are the parts that a lever of the platform shortens.
 var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}
 
-// before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes the
-// very waits that the lever would shorten. Needless work goes before CPUs are bought for it, and what a counter says before what a bound
-// does not rule out.
+// before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes
+// the very waits that the lever would shorten. Needless work goes before CPUs are bought for it, and what a counter
+// says before what a bound does not rule out.
 func before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
 		*l.Likely < lever.Margin && weight(f) >= lever.Margin ||
@@ -115,13 +118,15 @@ func (m *Minute) ran(part explain.PartName) string {
 	}
 	for _, s := range m.Report.Statements {
 		if s.Part == part && s.ID != "" && s.Share.Low >= mostly {
-			return fmt.Sprintf("statement %s (%s) has %s of %s", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value), spent[part])
+			return fmt.Sprintf("statement %s (%s) has %s of %s", s.ID, strings.ReplaceAll(s.Kind, "_", " "),
+				result.Share(s.Share.Value), spent[part])
 		}
 	}
 	return ""
 }
 
-// heavily is the CPU time of a transaction, s, from which its plan may matter: one that finds a row by an index takes a tenth of it.
+// heavily is the CPU time of a transaction, s, from which its plan may matter: one that finds a row by an index takes a
+// tenth of it.
 const heavily = 1e-3
 
 // heavy is the statement that has most of the time of a server that mostly computes: its plan is what can change.
@@ -136,26 +141,31 @@ func (m *Minute) heavy() []explain.Finding {
 			continue
 		}
 		most := computes.High * s.Share.High
-		for _, p := range []explain.PartName{explain.RunQueue, explain.DataReads} { // what it reads, and the CPUs that it keeps
+		// what it reads, and the CPUs that it keeps
+		for _, p := range []explain.PartName{explain.RunQueue, explain.DataReads} {
 			most += m.share(p).High
 		}
-		return []explain.Finding{{Parameter: "statement " + s.ID, Part: explain.DatabaseCPU, Number: s.Share.Value, Unit: "of the time on CPUs", N: int64(s.Share.N), Plain: true,
+		return []explain.Finding{{Parameter: "statement " + s.ID, Part: explain.DatabaseCPU, Number: s.Share.Value,
+			Unit: "of the time on CPUs", N: int64(s.Share.N), Plain: true,
 			AtMost: result.Finite(min(1, most)),
-			Text:   fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "), result.Share(s.Share.Value)),
-			Step:   "look at its plan (explain) for an index that it lacks; hostlab assess --texts --all shows its text"}}
+			Text: fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "),
+				result.Share(s.Share.Value)),
+			Step: "look at its plan (explain) for an index that it lacks; hostlab assess --texts --all shows its text"}}
 	}
 	return nil
 }
 
 // spent is the time of a part, in a sentence.
-var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs", explain.RunQueue: "the waits for a CPU", explain.LogWait: "the waits for the log",
+var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs",
+	explain.RunQueue: "the waits for a CPU", explain.LogWait: "the waits for the log",
 	explain.DataReads: "the waits for data", explain.Locks: "the waits for locks", explain.OtherWaits: "the other waits",
 	explain.Peers: "the waits for other servers", explain.Application: "the pauses of the application",
 	explain.Unexplained: "the time that nothing explains"}
 
 // serverSection shows settings of the server that matter.
 func (m *Minute) serverSection() document.Section {
-	t := &document.Table{Columns: append(document.Headings("setting", "takes", "at most"), document.Column{Head: "what shows it"}),
+	t := &document.Table{Columns: append(document.Headings("setting", "takes", "at most"),
+		document.Column{Head: "what shows it"}),
 		Lead: "These are settings of the server: no lever of the platform moves them."}
 	share := func(v *float64) document.Cell {
 		if v == nil {
@@ -172,7 +182,8 @@ func (m *Minute) serverSection() document.Section {
 
 // statements shows which ran most in each part that matters.
 func (m *Minute) statements() document.Section {
-	t := &document.Table{Columns: append(document.Headings("part", "of the part", "95 % interval"), document.Column{Head: "statement"}),
+	t := &document.Table{Columns: append(document.Headings("part", "of the part", "95 % interval"),
+		document.Column{Head: "statement"}),
 		Lead: "Which statements ran, by looks at the server, one a second. Statements that differ in values alone count as one."}
 	for _, s := range m.Report.Statements {
 		id := s.Kind + " " + s.ID
@@ -190,11 +201,14 @@ func (m *Minute) statements() document.Section {
 
 // blockers shows for whom sessions waited.
 func (m *Minute) blockers() document.Section {
-	t := &document.Table{Columns: append(document.Headings("what the holder did", "of lock waits", "95 % interval", "chain"),
-		document.Column{Head: "where, and who"}), Lead: "For whom sessions waited that waited for locks: who holds at the end of the chain."}
+	t := &document.Table{Columns: append(document.Headings("what the holder did", "of lock waits", "95 % interval",
+		"chain"),
+		document.Column{Head: "where, and who"}),
+		Lead: "For whom sessions waited that waited for locks: who holds at the end of the chain."}
 	for _, b := range m.Report.Blockers {
 		t.Add(document.Text(cmp.Or(b.Event, b.Part.Title())), document.Number(b.Share.Value, result.Share(b.Share.Value)),
-			document.Text(b.Share.Percent().Interval()), document.Number(float64(b.Depth), fmt.Sprint(b.Depth)), document.Text(holder(b)))
+			document.Text(b.Share.Percent().Interval()), document.Number(float64(b.Depth), fmt.Sprint(b.Depth)),
+			document.Text(holder(b)))
 	}
 	return document.Titled("Who held the locks", t)
 }
@@ -209,7 +223,8 @@ func holder(b explain.Blocker) string {
 		return where
 	}
 	if b.Sessions > 1 {
-		return where + fmt.Sprintf(", %s, most often %s (%s)", screen.Count(b.Sessions, "session"), b.Who(), result.Share(b.Held))
+		return where + fmt.Sprintf(", %s, most often %s (%s)", screen.Count(b.Sessions, "session"), b.Who(),
+			result.Share(b.Held))
 	}
 	return where + ", " + b.Who()
 }
@@ -227,7 +242,8 @@ func (m *Minute) held() string {
 	if m.follows(explain.Locks) && !named && b.All() == "" { // windows show more than looks once a second
 		return ""
 	}
-	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to", explain.LogWait: "waited for the log",
+	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to",
+		explain.LogWait:   "waited for the log",
 		explain.DataReads: "read data", explain.Application: "waited for its client within a transaction"}[b.Part]
 	if doing == "" {
 		doing = "showed as " + cmp.Or(b.Event, string(b.Part))

@@ -34,7 +34,8 @@ func (u *unread) look(members func() []int) {
 		return
 	}
 	if connections, waits := proc.Requests(members()); connections > 0 {
-		u.sum.Connections, u.sum.Unread, u.sum.Looks = u.sum.Connections+float64(connections), u.sum.Unread+float64(waits), u.sum.Looks+1
+		u.sum.Connections, u.sum.Unread, u.sum.Looks = u.sum.Connections+float64(connections), u.sum.Unread+float64(waits),
+			u.sum.Looks+1
 	}
 	u.next = began.Add(max(unreadEach, unreadPause*time.Since(began)))
 }
@@ -54,13 +55,16 @@ const crowded = 0.9
 // untaken are requests that wait though CPUs are idle: too few threads take them, or something holds those.
 func (m *Minute) untaken() []explain.Finding {
 	r := m.Requests
-	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs || m.Throttled != nil && *m.Throttled > 0 {
+	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Host.Allowed > 0 &&
+		m.Host.Allowed < m.Host.CPUs || m.Throttled != nil && *m.Throttled > 0 {
 		return nil
 	}
 	share := r.Unread / r.Connections
-	return []explain.Finding{{Parameter: "threads that take requests", Part: explain.Application, Number: r.Unread, Unit: "connections", N: int64(r.Looks),
+	return []explain.Finding{{Parameter: "threads that take requests", Part: explain.Application, Number: r.Unread,
+		Unit: "connections", N: int64(r.Looks),
 		Explains: &share, AtMost: result.Finite(1),
-		Text: fmt.Sprintf("on %s of %s connections a request waits to be read, while CPUs are %s busy", explain.Plain(r.Unread), explain.Plain(r.Connections),
+		Text: fmt.Sprintf("on %s of %s connections a request waits to be read, while CPUs are %s busy",
+			explain.Plain(r.Unread), explain.Plain(r.Connections),
 			result.Share(*m.Host.Busy)),
 		Step: "raise the number of threads or workers of its pool, or find what holds them"}}
 }

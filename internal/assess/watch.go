@@ -29,8 +29,8 @@ type Options struct {
 	Clock  ClockSource // nil: what this host counts
 	Texts  bool        // the texts of statements are wanted, too
 	Bursts bool        // that are to be written: the recorder of the scheduler may take what it does alone
-	// Stretch is set where this is one of many, so that no power policies are simulated for it; Counters, where the scheduler is
-	// not recorded, the clock of the CPUs not read, and no pooler asked.
+	// Stretch is set where this is one of many, so that no power policies are simulated for it; Counters, where the
+	// scheduler is not recorded, the clock of the CPUs not read, and no pooler asked.
 	Stretch, Counters bool
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)

@@ -140,7 +140,8 @@ func (m *Minute) subject() string {
 }
 
 // first is the lever that the answer names: the likeliest that could save enough, those before the others of which that
-// is certain, unless one is likely to save more than they can; else one that could save much, though it is not likely to. nil: none could, as far as is known.
+// is certain, unless one is likely to save more than they can; else one that could save much, though it is not likely
+// to. nil: none could, as far as is known.
 func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	open := ofTime(levers, func(l *lever.Lever) bool { // no device gives more than a limit that holds
 		return l.AtMost != nil && l.Open() && (m.worst() == nil || l.Name != lever.Log && l.Name != lever.Data)
@@ -209,7 +210,8 @@ func (m *Minute) act(l *lever.Lever) string {
 		return fmt.Sprintf("raise its CPU quota, which is %.3g CPUs", m.Quota.CPUs)
 	case l.Name == lever.Limit && m.worst() != nil:
 		s, limit, _ := m.worst().beyond()
-		return fmt.Sprintf("raise the %s, which was exceeded for %s of %s", limit, result.Format(s, "s"), result.Format(m.Report.Wall, "s"))
+		return fmt.Sprintf("raise the %s, which was exceeded for %s of %s", limit, result.Format(s, "s"),
+			result.Format(m.Report.Wall, "s"))
 	case l.Name == lever.Memory && m.short():
 		return "raise its limit of memory, which is " + result.Format(m.Memory.Bytes, "B")
 	}
@@ -221,7 +223,8 @@ var change = map[string]string{
 	lever.Clock: "let its CPUs run at a faster clock", lever.Idle: "use shallower idle states",
 	lever.SMT: "give it cores of its own", lever.CPUs: "give it more CPUs",
 	lever.Neighbour: "move or limit other programs", lever.Quota: "raise its CPU quota",
-	lever.Limit: "raise the cloud's limit", lever.Steal: "take no CPUs from this guest", lever.Log: "use a faster log device",
+	lever.Limit: "raise the cloud's limit", lever.Steal: "take no CPUs from this guest",
+	lever.Log:  "use a faster log device",
 	lever.Data: "use faster data disks", lever.Network: "use fewer round trips", lever.Memory: "give it more memory",
 }
 

@@ -1,6 +1,6 @@
-// Package chain follows waits to what ends them. A thread that waits for a lock waits for what the thread does that will wake it:
-// that computes, is ready for a CPU, waits for the log, or for another thread in turn. The kernel's scheduler tells who woke
-// whom, so no server is asked.
+// Package chain follows waits to what ends them. A thread that waits for a lock waits for what the thread does that
+// will wake it: that computes, is ready for a CPU, waits for the log, or for another thread in turn. The kernel's
+// scheduler tells who woke whom, so no server is asked.
 package chain
 
 import (
@@ -118,12 +118,13 @@ type Account struct {
 	Moments int       `json:"moments"`
 	Windows []Shares  `json:"windows"`
 	Lengths []float64 `json:"lengths"` // s of each
-	// Ran and Waited are for how long the service's threads had a CPU and waited for one, s of each window: all but those that
-	// are the server's own.
+	// Ran and Waited are for how long the service's threads had a CPU and waited for one, s of each window: all but those
+	// that are the server's own.
 	Ran    []float64 `json:"ran"`
 	Waited []float64 `json:"waited"`
-	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client: each of them
-	// many, or few whose answers woke it in turn. A process that a packet or a timer interrupts ends some, too.
+	// Own are the service's processes that were seen, and Clients are those of this host that ended waits for a client:
+	// each of them many, or few whose answers woke it in turn. A process that a packet or a timer interrupts ends some,
+	// too.
 	Own     map[int]bool `json:"own"`
 	Clients map[int]bool `json:"clients"`
 
@@ -136,7 +137,8 @@ type Account struct {
 
 // New is an empty account: of all threads of the service, or of those that serve clients.
 func New(all bool) *Account {
-	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{}, ended: map[int]int{}, woken: map[int]int{}}
+	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{},
+		ended: map[int]int{}, woken: map[int]int{}}
 }
 
 // A client ends at least this share of all waits for one, or is woken so many times for each wait that it ends.
@@ -159,8 +161,8 @@ func (a *Account) serve() {
 	}
 }
 
-// Share is the part's time that ends in a way, as a share of that of which the end was seen, with its 95 % interval by windows.
-// N is their number; 0: none showed an end.
+// Share is the part's time that ends in a way, as a share of that of which the end was seen, with its 95 % interval by
+// windows. N is their number; 0: none showed an end.
 func (a *Account) Share(part explain.PartName, is func(End) bool) result.Estimate {
 	var x, of []float64
 	in := a.Each(part, func(e End) bool { return e.Kind != Unseen && is(e) })
@@ -236,8 +238,9 @@ func compare(x, y End) int {
 	return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.PID, y.PID), cmp.Compare(flags(x), flags(y)))
 }
 
-// Join puts neighbouring windows together, so that n are left, and ends that are below small of a part, or of the service itself, with its
-// largest one of their kind and owner: enough for an answer and its interval, and a hundredth of the room.
+// Join puts neighbouring windows together, so that n are left, and ends that are below small of a part, or of the
+// service itself, with its largest one of their kind and owner: enough for an answer and its interval, and a hundredth
+// of the room.
 func (a *Account) Join(n int, small float64) {
 	n = min(n, len(a.Windows))
 	as := map[explain.PartName]map[End]End{}

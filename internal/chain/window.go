@@ -56,8 +56,8 @@ type hold struct {
 	lane *lane
 }
 
-// Add follows the waits in a window from one time to another, ns, at moments that lie so far apart, the first at a share of that.
-// words are those of the processes when it was opened.
+// Add follows the waits in a window from one time to another, ns, at moments that lie so far apart, the first at a
+// share of that. words are those of the processes when it was opened.
 func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint64, first float64) {
 	slices.SortStableFunc(events, func(x, y Event) int { return cmp.Compare(x.At, y.At) })
 	w := &window{from: from, lanes: map[int]*lane{}, words: words, account: a, has: map[int][]hold{}, held: map[int]int{}}

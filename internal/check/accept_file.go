@@ -42,7 +42,8 @@ func ReadExceptions(data []byte) ([]Exception, error) {
 func inLine(err error) error {
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
 		line, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no %s; an exception is a table [[accept]] with check, host, reason, until and by", line,
+		return fmt.Errorf(
+			"line %d: there is no %s; an exception is a table [[accept]] with check, host, reason, until and by", line,
 			screen.Short(screen.Clean(strings.Join(strict.Errors[0].Key(), "."))))
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {

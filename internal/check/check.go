@@ -132,10 +132,11 @@ const (
 
 // Result is one check's answer on one host.
 type Result struct {
-	ID       string     `json:"id" jsonschema:"pattern=^[A-Z]{3}-[0-9]{3}$"` // never given to another check
-	Title    string     `json:"title"`
-	Severity Severity   `json:"severity"`                     // in this role; info where the role is not judged
-	Status   Status     `json:"status"`                       // unknown: there is something to look at, and it could not be read
+	ID       string   `json:"id" jsonschema:"pattern=^[A-Z]{3}-[0-9]{3}$"` // never given to another check
+	Title    string   `json:"title"`
+	Severity Severity `json:"severity"` // in this role; info where the role is not judged
+	// unknown: there is something to look at, and it could not be read
+	Status   Status     `json:"status"`
 	Detail   string     `json:"detail"`                       // what is the case on this host, in one line
 	Evidence []Evidence `json:"evidence"`                     // what was read; a finding has at least one
 	Why      string     `json:"why" jsonschema:"minLength=1"` // the mechanism
@@ -151,7 +152,8 @@ type Result struct {
 
 // all holds every check, by subject and number. To add one, add its value to the list of its
 // subject with the next free number. Numbers are never given twice: scripts and reports refer to them.
-var all = slices.Concat(power, windows, uncore, idle, smt, memory, kernel, scheduler, network, cloudNetwork, cards, storage, mounts,
+var all = slices.Concat(power, windows, uncore, idle, smt, memory, kernel, scheduler, network, cloudNetwork, cards,
+	storage, mounts,
 	cloudVolumes, virt, server)
 
 // All returns every check, in the order of reports: power, idle states, SMT,

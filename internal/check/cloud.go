@@ -43,15 +43,17 @@ func lookAllowances(f *host.Facts, _ Role) (v view) {
 		sold = sold || tracked || held(n.In) || held(n.Out) || held(n.Packets)
 	}
 	if sold {
-		v.fix = append(v.fix, remark("take an instance type with a larger network allowance, spread connections over several, or "+
-			"keep them open"))
+		v.fix = append(v.fix,
+			remark("take an instance type with a larger network allowance, spread connections over several, or "+
+				"keep them open"))
 	}
 	if tracked {
 		v.fix = append(v.fix, remark(clouds.Untracked))
 	}
 	if fixed {
-		v.fix = append(v.fix, remark("cache answers of DNS on this host: each interface may send 1,024 packets a second to DNS, "+
-			"metadata and time services, in all instance types"))
+		v.fix = append(v.fix,
+			remark("cache answers of DNS on this host: each interface may send 1,024 packets a second to DNS, "+
+				"metadata and time services, in all instance types"))
 	}
 	return v
 }
@@ -70,7 +72,8 @@ var cloudVolumes = []Check{
 		ok:       "no volume was beyond a limit for more than a minute since it was attached",
 		left:     "it is bought from the cloud",
 		look:     lookVolumes,
-		fix: remedy{run("lsblk", "-o", "NAME,SERIAL").noting("the serial number is the volume's ID; raise its IOPS or throughput " +
+		fix: remedy{run("lsblk", "-o",
+			"NAME,SERIAL").noting("the serial number is the volume's ID; raise its IOPS or throughput " +
 			"(aws ec2 modify-volume), or take an instance type with more for its volumes")},
 	},
 }

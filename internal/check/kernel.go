@@ -134,7 +134,8 @@ var kernel = []Check{
 			v.bad = "each reading of the clock costs a system call"
 			v.fix = remedy{script("sudo dmesg | grep -i -e tsc -e clocksource").noting("why the kernel chose it")}
 			if c := betterClock(f); c != "" {
-				v.fix = append(v.fix, write(c, "/sys/devices/system/clocksource/clocksource0/current_clocksource").noting(effect("clocksource")))
+				v.fix = append(v.fix,
+					write(c, "/sys/devices/system/clocksource/clocksource0/current_clocksource").noting(effect("clocksource")))
 			} else {
 				v.bad += ", and no better source is offered"
 			}

@@ -215,9 +215,10 @@ var memory = []Check{
 			"single one that is local faster. Small servers do not feel either.",
 		For:      anyServer,
 		Severity: inProduction(Medium, Low),
-		absent:   "there is one memory node, or no server is seen", ok: "the memory lies on several nodes, is small, or is where its threads run",
-		left: "it is a policy of the server's start",
-		look: lookNodes,
+		absent:   "there is one memory node, or no server is seen",
+		ok:       "the memory lies on several nodes, is small, or is where its threads run",
+		left:     "it is a policy of the server's start",
+		look:     lookNodes,
 	},
 }
 
@@ -253,7 +254,8 @@ func lookNodes(f *host.Facts, _ Role) (v view) {
 		if !r.bad || v.bad != "" {
 			continue
 		}
-		v.bad = fmt.Sprintf("%d %% of the memory of %s lie on node %d of %d, and it may run on CPUs of others", 100*list[at]/all, nameOf(d),
+		v.bad = fmt.Sprintf("%d %% of the memory of %s lie on node %d of %d, and it may run on CPUs of others",
+			100*list[at]/all, nameOf(d),
 			node.ID, len(list))
 		if unit := serviceOf(d); unit != "" {
 			v.fix = dropIn(unit, "numa", "NUMAPolicy=interleave", "NUMAMask=all")

@@ -127,8 +127,9 @@ var mounts = []Check{
 		absent:   "the kernel shows no atomic writes of the device with the data (before Linux 6.11)",
 		ok:       "the device promises no whole pages, or no page is written twice",
 		bad:      "pages are written twice on a device that tears none",
-		fix: remedy{remark("measure the gain on a copy of the server: full_page_writes = off, or innodb_doublewrite = OFF; keep " +
-			"the guard on data that matter unless vendor and file system promise whole pages")},
+		fix: remedy{remark(
+			"measure the gain on a copy of the server: full_page_writes = off, or innodb_doublewrite = OFF; keep " +
+				"the guard on data that matter unless vendor and file system promise whole pages")},
 		left: "it is a guard of data, which no program should switch off by itself",
 		look: lookTorn,
 	},

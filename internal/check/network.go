@@ -33,7 +33,8 @@ var network = []Check{
 			"looks like a steady loss: look whether they still grow.",
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel does not show these counters", ok: "at most 1 in 1000 connections was dropped since boot",
-		fix: remedy{script("nstat -az TcpExtListenOverflows TcpExtListenDrops").noting("and again after a minute: do they grow?"),
+		fix: remedy{script(
+			"nstat -az TcpExtListenOverflows TcpExtListenDrops").noting("and again after a minute: do they grow?"),
 			script("ss -ltn").noting("look for a queue (Recv-Q) that is as long as its limit (Send-Q)")},
 		left: "find the server that accepts too slowly, or asks for a short queue, first",
 		look: func(f *host.Facts, _ Role) view {

@@ -340,7 +340,8 @@ func lookBoost(f *host.Facts, _ Role) view {
 	}
 	switch on := fr.CPUFreqBoost.Or(false); {
 	case fr.NoTurbo.Or(false):
-		v.fix = boostFix(f, "0", "/sys/devices/system/cpu/intel_pstate/no_turbo").with("if that is refused, the firmware setup has " +
+		v.fix = boostFix(f, "0",
+			"/sys/devices/system/cpu/intel_pstate/no_turbo").with("if that is refused, the firmware setup has " +
 			"switched turbo off")
 	case on:
 		v.fix = boostFix(f, "1", policyFiles+"boost")

@@ -77,7 +77,8 @@ var scheduler = []Check{
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel shows no slice here: it stands in debugfs, which may not be mounted",
 		ok:       "as long as the kernel's own, or longer", bad: "slices are shorter than the kernel's own",
-		fix: remedy{run("cat", "/sys/kernel/debug/sched/base_slice_ns").noting("in ns; echo 3000000 into it is the kernel's own " +
+		fix: remedy{run("cat",
+			"/sys/kernel/debug/sched/base_slice_ns").noting("in ns; echo 3000000 into it is the kernel's own " +
 			"from 8 CPUs on, until a reboot")},
 		left: "someone has chosen it, for a reason that hostlab does not see",
 		look: func(f *host.Facts, _ Role) view {

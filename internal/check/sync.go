@@ -19,7 +19,8 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 			faults = postgresFaults(f, d)
 		case "sqlserver":
 			faults = []fault{{forcedFlush(d), "trace flag 3979 takes the forced flush away, and writethrough is not set",
-				remedy{script("sudo /opt/mssql/bin/mssql-conf set control.writethrough 1").noting("with a device that has forced unit " +
+				remedy{script(
+					"sudo /opt/mssql/bin/mssql-conf set control.writethrough 1").noting("with a device that has forced unit " +
 					"access; else drop the trace flag"),
 					script("sudo systemctl restart mssql-server")}, true}}
 		default:

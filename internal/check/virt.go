@@ -53,7 +53,8 @@ var virt = []Check{
 			"a recent change shows late; a hypervisor may also hide it, so 0 proves little.",
 		Severity: everywhere(Medium, Medium, Info),
 		absent:   "the kernel counts no stolen time", ok: "at most 2 % of CPU time was taken, as far as the hypervisor tells",
-		fix: remedy{run("vmstat", "5", "12").noting("column st; then ask the hypervisor's owner for reserved or unshared CPUs")},
+		fix: remedy{run("vmstat", "5",
+			"12").noting("column st; then ask the hypervisor's owner for reserved or unshared CPUs")},
 		look: func(f *host.Facts, _ Role) view {
 			share := func(v float64) string { return fmt.Sprintf("%.2f %% of CPU time since boot", 100*v) }
 			v := see(readAs(f.Virt.Steal, share, func(v float64) bool { return v <= stealTolerated }), aside(f.Virt.Hypervisor))
@@ -81,7 +82,8 @@ var virt = []Check{
 		absent:   "no cgroup limit is visible, or the number of CPUs is not known",
 		ok: "the quota covers all CPUs that the " +
 			"server may use",
-		look: lookQuota, fix: remedy{remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
+		look: lookQuota,
+		fix: remedy{remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 			"or set the server's degree of parallelism to it")}, left: "it is the quota of a unit or container",
 	},
 	{
@@ -179,12 +181,14 @@ func lookAffinity(f *host.Facts, _ Role) (v view) {
 			if n := len(lacks) - len(elsewhere); n > 0 {
 				v.bad += fmt.Sprintf("; the kernel isolates %s, which only programs that ask for them use",
 					host.FormatList(missing(lacks, elsewhere)))
-				v.fix = append(v.fix, script(`grep -o 'isolcpus=[^ ]*' /proc/cmdline`).noting("take it away, or a cpuset's isolated "+
-					"partition, unless another program needs these CPUs"))
+				v.fix = append(v.fix,
+					script(`grep -o 'isolcpus=[^ ]*' /proc/cmdline`).noting("take it away, or a cpuset's isolated "+
+						"partition, unless another program needs these CPUs"))
 			}
 			if len(elsewhere) > 0 {
-				v.fix = append(v.fix, remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start "+
-					"script, and the container's cpuset"))
+				v.fix = append(v.fix,
+					remark("look for CPUAffinity= and AllowedCPUs= of its unit, numactl and taskset in its start "+
+						"script, and the container's cpuset"))
 			}
 		}
 	}
@@ -222,7 +226,8 @@ func lookOffline(f *host.Facts, _ Role) view {
 		}
 	}
 	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
-	v.fix = remedy{script("sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, " +
+	v.fix = remedy{script(
+		"sudo dmesg | grep -i -e mce -e 'hardware error' -e offlin").noting("a CPU may be off for its errors, " +
 		"or for a licence: ask first"),
 		into("1", onlineFiles(off)...), remark("a boot brings them back by itself, unless maxcpus= or a script takes them " +
 			"away")}

@@ -142,8 +142,8 @@ func allowances(names []string, counts []uint64) (map[string]uint64, error) {
 	return out, nil
 }
 
-// Tracked and LinkLocal are two of the limits. Each interface has LinkLocal, 1,024 packets a second, in all types of instance
-// (AWS, "Monitor network performance for ENA").
+// Tracked and LinkLocal are two of the limits. Each interface has LinkLocal, 1,024 packets a second, in all types of
+// instance (AWS, "Monitor network performance for ENA").
 const (
 	Tracked   = "conntrack"
 	LinkLocal = "linklocal"

@@ -297,8 +297,9 @@ func (m *Machine) noSibling(cpu int) string {
 		return "none of the CPUs that may be used shares a core with " + of
 	}
 	if others, by := m.hinted(cpu); len(others) > 0 {
-		return fmt.Sprintf("not known: CPU %d uses the %s cache of %s, but the system does not report which CPUs share a core; "+
-			"'hostlab facts --probe' measures it", others[0], by, of)
+		return fmt.Sprintf(
+			"not known: CPU %d uses the %s cache of %s, but the system does not report which CPUs share a core; "+
+				"'hostlab facts --probe' measures it", others[0], by, of)
 	}
 	if !m.limited(cpu) {
 		return "not known: the system does not report which CPUs share a core; 'hostlab facts --probe' measures it"

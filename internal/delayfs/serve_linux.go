@@ -106,14 +106,16 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 }
 
 // Create implements fs.NodeCreater.
-func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32,
+func (n *node) Create(ctx context.Context, name string, flags, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32,
 	syscall.Errno) {
 	i, h, f, errno := n.LoopbackNode.Create(ctx, name, plainFlags(flags), mode, out)
 	return i, n.wrap(h, flags), f | cached(flags), errno
 }
 
 // Tmpfile implements fs.NodeTmpfiler: a log of ours has no name.
-func (n *node) Tmpfile(ctx context.Context, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (n *node) Tmpfile(ctx context.Context, flags, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	i, h, f, errno := n.LoopbackNode.Tmpfile(ctx, plainFlags(flags), mode, out)
 	return i, n.wrap(h, flags), f | cached(flags), errno
 }

@@ -82,7 +82,8 @@ func (b *Bars) Strip(r Bar) picture.HTML {
 		x, says = x+g.Value*unit, append(says, said)
 	}
 	label := strings.TrimPrefix(screen.Clean(r.Name)+": ", ": ") + strings.Join(says, ", ")
-	return picture.HTML(fmt.Sprintf(`<svg class="strip" viewBox="0 0 %d 10" preserveAspectRatio="none" role="img" aria-label="%s">%s</svg>`,
+	return picture.HTML(fmt.Sprintf(
+		`<svg class="strip" viewBox="0 0 %d 10" preserveAspectRatio="none" role="img" aria-label="%s">%s</svg>`,
 		width, html.EscapeString(label), s.String()))
 }
 

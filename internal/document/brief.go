@@ -13,8 +13,8 @@ const (
 	ScreenColumns = 80
 )
 
-// Brief is the longest document that fits one screen, also of a terminal with fewer rows, where the answer stands at the
-// end, too. brief makes one with at most so many of each thing.
+// Brief is the longest document that fits one screen, also of a terminal with fewer rows, where the answer stands at
+// the end, too. brief makes one with at most so many of each thing.
 func Brief(brief func(most int) *Document) *Document {
 	for most := 6; ; most-- {
 		if d := brief(most); most == 0 || d.lines() <= ScreenLines {

@@ -280,7 +280,8 @@ func (d *Document) shown(where Medium) []Section {
 	return out
 }
 
-// FirstTable is the one that a document's CSV has, also without a row, so that programs find its head; nil: there is none.
+// FirstTable is the one that a document's CSV has, also without a row, so that programs find its head; nil: there is
+// none.
 func (d *Document) FirstTable() *Table {
 	if d.Rows != nil {
 		return d.Rows

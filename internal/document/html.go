@@ -81,10 +81,12 @@ type piece struct {
 	Command bool // to be typed
 }
 
-// quoted is a command of ours in a sentence that only looks. A page cannot know who wrote a sentence: a process, a host or a
-// statement may have any name. So one that changes something, runs a file or has an option or a path that is not known is text.
-var quoted = lazyre.New("[\"'`](hostlab (?:assess|check|facts|predict|report|settings|study (?:list|show)|verify|watch|" +
-	"fleet (?:changes|hosts|status))(?: (?:--(?:all|explain|format|outliers|probe|quick|service|show)|[A-Za-z0-9][A-Za-z0-9=:@_-]*))*)[\"'`]")
+// quoted is a command of ours in a sentence that only looks. A page cannot know who wrote a sentence: a process, a host
+// or a statement may have any name. So one that changes something, runs a file or has an option or a path that is not
+// known is text.
+var quoted = lazyre.New(
+	"[\"'`](hostlab (?:assess|check|facts|predict|report|settings|study (?:list|show)|verify|watch|" +
+		"fleet (?:changes|hosts|status))(?: (?:--(?:all|explain|format|outliers|probe|quick|service|show)|[A-Za-z0-9][A-Za-z0-9=:@_-]*))*)[\"'`]")
 
 // pieces parts a sentence at the commands that it quotes.
 func pieces(text string) (out []piece) {

@@ -26,8 +26,8 @@ const (
 	minQuota = time.Millisecond
 )
 
-// namePrefix starts the names of our groups. The process that made one and when it started follow, since its number will be
-// another's (pid_max).
+// namePrefix starts the names of our groups. The process that made one and when it started follow, since its number
+// will be another's (pid_max).
 const namePrefix = "hostlab-emulate-"
 
 // groups is the hierarchy of control groups in which a CPU quota can be had.
@@ -60,11 +60,13 @@ func usableFor(pid int) (at groups, home string, err error) {
 		}
 		have, _ := os.ReadFile(filepath.Join(home, file))
 		if !slices.Contains(strings.Fields(string(have)), "cpu") { // cpuset is another
-			return at, "", fmt.Errorf("the cpu controller is not enabled in %s; method stop needs none", filepath.Join(home, file))
+			return at, "", fmt.Errorf("the cpu controller is not enabled in %s; method stop needs none",
+				filepath.Join(home, file))
 		}
 	}
 	if err := unix.Access(home, unix.W_OK); err != nil {
-		return at, "", fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither", home, err)
+		return at, "", fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither",
+			home, err)
 	}
 	return at, home, nil
 }
@@ -86,7 +88,8 @@ func (at groups) of(pid int) (string, error) {
 	}
 	dir := filepath.Join(at.dir, path)
 	if _, err := os.Stat(dir); path == "" || strings.HasPrefix(path, "/..") || err != nil { // cgroup_namespaces(7)
-		return "", fmt.Errorf("the control group of process %d, %q, cannot be seen in %s; method stop needs none", pid, path, at.dir)
+		return "", fmt.Errorf("the control group of process %d, %q, cannot be seen in %s; method stop needs none", pid, path,
+			at.dir)
 	}
 	return dir, nil
 }
@@ -148,7 +151,8 @@ func (g *group) make() error {
 		err = put(filepath.Join(g.home, "cgroup.subtree_control"), "+cpu")
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("no group with a quota can be made in %s: %w; method stop needs none", g.home, err), g.dissolve(g.path))
+		return errors.Join(fmt.Errorf("no group with a quota can be made in %s: %w; method stop needs none", g.home, err),
+			g.dissolve(g.path))
 	}
 	return nil
 }
@@ -254,8 +258,8 @@ func (at groups) dissolve(dir string) (err error) {
 	return fmt.Errorf("the group %s cannot be removed: %w", dir, err)
 }
 
-// restoreHome takes back what make has enabled. A group that holds processes had no controllers for groups below, unless
-// it has other threaded ones.
+// restoreHome takes back what make has enabled. A group that holds processes had no controllers for groups below,
+// unless it has other threaded ones.
 func (at groups) restoreHome(home string) error {
 	if !at.v2 || home == at.dir {
 		return nil
@@ -282,7 +286,8 @@ func (g *group) join(pids []int) {
 		case err != nil || in == g.path: // it has ended, or its parent was here
 		case !g.v2 && in == g.dir && in != g.home: // so version 1 shows a process that is ending (cgroup_exit)
 		case in != g.home:
-			g.stray = fmt.Errorf("process %d is in the control group %s, and the first one in %s; method stop slows both down", pid, in, g.home)
+			g.stray = fmt.Errorf("process %d is in the control group %s, and the first one in %s; method stop slows both down",
+				pid, in, g.home)
 		default:
 			_ = put(filepath.Join(g.path, "cgroup.procs"), strconv.Itoa(pid)) // one of another real-time budget stays
 		}

@@ -78,8 +78,9 @@ func newClock(policy string, floor float64) (*model.Clock, error) {
 
 // Totals is what was emulated since the start.
 type Totals struct {
-	Used    float64 `json:"used"`    // s of CPU time that the processes had
-	Clocked float64 `json:"clocked"` // s of CPU time that they would have had at the emulated clock: Used over speed, summed
+	Used float64 `json:"used"` // s of CPU time that the processes had
+	// s of CPU time that they would have had at the emulated clock: Used over speed, summed
+	Clocked float64 `json:"clocked"`
 	// s of wall time that the policy asked to keep the processes from their CPUs while they had work
 	Asked  float64 `json:"asked"`
 	Kept   float64 `json:"kept"`   // s of wall time that they were kept from them while they had work, as measured

@@ -19,7 +19,8 @@ import (
 // usable says why a method cannot be had on this host.
 func usable(m Method, pid int) error {
 	if _, _, err := proc.Schedstat("self"); err != nil {
-		return errors.New("this kernel does not say how long threads ran (no /proc/PID/schedstat), which a policy has to know")
+		return errors.New(
+			"this kernel does not say how long threads ran (no /proc/PID/schedstat), which a policy has to know")
 	}
 	if m == Group {
 		_, _, err := usableFor(pid)

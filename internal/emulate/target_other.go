@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-var errNone = errors.New("a slow clock is emulated for processes on Linux only; workload dialog emulates one with spins anywhere")
+var errNone = errors.New(
+	"a slow clock is emulated for processes on Linux only; workload dialog emulates one with spins anywhere")
 
 func usable(Method, int) error                    { return errNone }
 func newTarget(Method, int, bool) (target, error) { return nil, errNone }

@@ -14,8 +14,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Outline is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it changes
-// on the host.
+// Outline is what a study does: what it varies and in how many runs, how long it takes, what decides, and what it
+// changes on the host.
 type Outline struct {
 	Study     string            `json:"study"`
 	Title     string            `json:"title"`
@@ -204,7 +204,8 @@ func (s *Study) blocksText() string {
 		}
 	}
 	if n := s.Design.Dwell; n > 0 {
-		text += fmt.Sprintf("; before \"no practical difference\", %d runs more for each level, which hold it to see whether the host settles",
+		text += fmt.Sprintf(
+			"; before \"no practical difference\", %d runs more for each level, which hold it to see whether the host settles",
 			3*n)
 	}
 	if n := s.Design.AA; n > 0 {
@@ -328,11 +329,13 @@ func (s *Study) changes() (list []string) {
 	for _, f := range s.Factors {
 		switch f.Kind {
 		case KindSetting:
-			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)",
-				f.Name, f.Setting))
+			list = append(list,
+				fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)",
+					f.Name, f.Setting))
 		case KindServer:
-			list = append(list, fmt.Sprintf("%s: sets %s of the service's server, in memory alone, and puts it back; a restart of the "+
-				"server does so too", f.Name, f.Server))
+			list = append(list,
+				fmt.Sprintf("%s: sets %s of the service's server, in memory alone, and puts it back; a restart of the "+
+					"server does so too", f.Name, f.Server))
 		case KindEmulated:
 			whose := "the workload's own"
 			if s.Harm != nil {

@@ -114,7 +114,8 @@ func parseDirectory(s string) (Directory, error) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return Directory{}, fmt.Errorf("%q is not a delay: write %[2]sTIME or %[2]sTIME:DIRECTORY, with a time such as 500us or 1ms", s,
+		return Directory{}, fmt.Errorf(
+			"%q is not a delay: write %[2]sTIME or %[2]sTIME:DIRECTORY, with a time such as 500us or 1ms", s,
 			delayPrefix)
 	case d <= 0 || d > mostDelay:
 		return Directory{}, fmt.Errorf("a delay of %s: expected above 0, up to %s", text, mostDelay)

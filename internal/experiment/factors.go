@@ -295,7 +295,10 @@ func (p *parser) placeholder(i int, x *Factor) {
 	used := func(name string) bool {
 		params := p.s.Workload.Params
 		return params == nil || // cannot tell
-			slices.ContainsFunc(p.desc.List(), func(of workload.Param) bool { return strings.Contains(of.Text(params), "{"+name+"}") })
+			slices.ContainsFunc(p.desc.List(), func(of workload.Param) bool {
+				return strings.Contains(of.Text(params), "{"+name+
+					"}")
+			})
 	}
 	switch {
 	case x.Name == "":
@@ -306,7 +309,8 @@ func (p *parser) placeholder(i int, x *Factor) {
 	case used(x.Parameter):
 		p.add(at, "the arguments hold {%s}, and the factor is %s; give both the same name", x.Parameter, x.Name)
 	default:
-		text := fmt.Sprintf("no argument and no variable of the command holds {%s}, so that all levels of factor %s would do the same",
+		text := fmt.Sprintf(
+			"no argument and no variable of the command holds {%s}, so that all levels of factor %s would do the same",
 			x.Parameter, x.Name)
 		p.addHint(at, screen.Meant(x.Parameter, names), "%s", text)
 	}

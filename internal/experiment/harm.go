@@ -274,7 +274,8 @@ func (j *judged) look(values map[string]float64, above float64) (why string) {
 	if math.IsNaN(v) {
 		if j.silent++; j.silent >= harmSilent && len(j.base) >= HarmLooks {
 			j.calm, j.again = math.Inf(1), math.Inf(1)
-			return fmt.Sprintf("%s had no value in %d looks running: nothing is served, by the level or since the load has ended",
+			return fmt.Sprintf(
+				"%s had no value in %d looks running: nothing is served, by the level or since the load has ended",
 				j.Name, j.silent)
 		}
 		return ""

@@ -45,8 +45,9 @@ func (p *parser) switchback() {
 			p.add(p.whole(), "a switchback compares one level with the baseline, and factor %s has %s beside it; leave one",
 				x.Name, screen.Count(n-1, "level"))
 		case x.Change != result.Online:
-			p.add(p.whole(), "factor %s has change = %q, and the service of a switchback keeps running; only what changes at once can "+
-				"be tried on it", x.Name, x.Change)
+			p.add(p.whole(),
+				"factor %s has change = %q, and the service of a switchback keeps running; only what changes at once can "+
+					"be tried on it", x.Name, x.Change)
 		}
 	}
 	p.load()
@@ -145,13 +146,15 @@ func (p *parser) harm() {
 		}
 	}
 	if len(h.Responses) == 0 && len(p.list) == 0 {
-		p.add(p.whole(), "nothing would say that the service is harmed: the study has none of %s; name a response in [harm] responses",
+		p.add(p.whole(),
+			"nothing would say that the service is harmed: the study has none of %s; name a response in [harm] responses",
 			strings.Join(harmed, ", "))
 	}
 	for _, block := range []int{0, math.MaxInt} { // the first periods are short
 		if t := p.s.Paced(block); t > 0 && t < h.Every && len(p.list) == 0 {
-			p.add(p.whole(), "a period of %s is shorter than a look of %s, so that harm would not be seen; make periods longer or looks "+
-				"shorter", t, h.Every)
+			p.add(p.whole(),
+				"a period of %s is shorter than a look of %s, so that harm would not be seen; make periods longer or looks "+
+					"shorter", t, h.Every)
 		}
 	}
 	p.s.Harm = h

@@ -103,7 +103,8 @@ func (s *Study) pairsTakeText() []string {
 // harmText says what ends a period, and the experiment.
 func (s *Study) harmText() []string {
 	h := s.Harm
-	text := fmt.Sprintf("every %s: back to the baseline at once where %s at the level is above the baseline's by %s in %d of %d looks",
+	text := fmt.Sprintf(
+		"every %s: back to the baseline at once where %s at the level is above the baseline's by %s in %d of %d looks",
 		screen.Brief(h.Every), strings.Join(h.Responses, " or "), result.Percent(h.Above, 2), HarmMany, HarmLooks)
 	for i, limit := range h.Limits {
 		if !math.IsNaN(limit) {
@@ -119,8 +120,9 @@ func (s *Study) strikesText() string {
 	if s.Harm.Strikes == 1 {
 		return "the experiment ends with the first period that ends like this, if the baseline is calm after it"
 	}
-	return fmt.Sprintf("the experiment ends when %d periods at the level have ended like this, each with a calm baseline after it; "+
-		"two in a row without harm reset the count", s.Harm.Strikes)
+	return fmt.Sprintf(
+		"the experiment ends when %d periods at the level have ended like this, each with a calm baseline after it; "+
+			"two in a row without harm reset the count", s.Harm.Strikes)
 }
 
 // unit of a response, of the study or of the workload.

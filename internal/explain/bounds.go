@@ -13,8 +13,8 @@ func trim(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 // and filling caches that others have used meanwhile. Chosen so that bounds hold in bench/live.
 const aftermath = 20e-6
 
-// flush is the same of a sync of the log, s: the file system's and the device's part of it run on a CPU, too. Chosen so that bounds hold in
-// bench/causes.
+// flush is the same of a sync of the log, s: the file system's and the device's part of it run on a CPU, too. Chosen so
+// that bounds hold in bench/causes.
 const flush = 60e-6
 
 // waits are those of a part, as far as they were counted.
@@ -43,20 +43,19 @@ type Saving struct {
 	AtMost float64 // the same, upper end of its interval
 }
 
-// Ends say which share of a part's time likely goes away with the time that is to be saved, and at most which. known is false where
-// nobody has followed its waits.
+// Ends say which share of a part's time likely goes away with the time that is to be saved, and at most which. known is
+// false where nobody has followed its waits.
 type Ends func(part PartName) (likely, most result.Estimate, known bool)
 
-// Saving is what could be gained at most if a part took no time: of that within transactions. What is unexplained might belong to any
-// part that was sampled, so it counts for those. CPU time and waits for a CPU that a part brings along go away with it. Other waits go
-// as far as they end with it: ends tell.
+// Saving is what could be gained at most if a part took no time: of that within transactions. What is unexplained might
+// belong to any part that was sampled, so it counts for those. CPU time and waits for a CPU that a part brings along go
+// away with it. Other waits go as far as they end with it: ends tell.
 //
-// Where they do not, waits for locks may go with any other part: a commit on a slow log device holds its locks for longer, so
-// that a faster one shortens also the waits of others for them. They count up to what the part itself takes, once for each other
-// session: where work waits in turn, taking a second out of one's turn brings nobody on by
-// more than a second (Baccelli and others, Synchronization and Linearity, 1992: such
-// systems do not expand). Most likely waits for locks shrink as the time does for which
-// they are held.
+// Where they do not, waits for locks may go with any other part: a commit on a slow log device holds its locks for
+// longer, so that a faster one shortens also the waits of others for them. They count up to what the part itself takes,
+// once for each other session: where work waits in turn, taking a second out of one's turn brings nobody on by more
+// than a second (Baccelli and others, Synchronization and Linearity, 1992: such systems do not expand). Most likely
+// waits for locks shrink as the time does for which they are held.
 func (r *Report) Saving(part PartName, ends Ends) (s Saving) {
 	if r.Busy <= 0 {
 		return s

@@ -11,20 +11,23 @@ import (
 
 // Change is how the time of a transaction differs between two recordings of a service.
 type Change struct {
-	Before float64         `json:"before"` // active s a transaction
-	After  float64         `json:"after"`
-	Ratio  result.Estimate `json:"ratio"` // of After to Before, with the 95 % interval by how stretches of each differ; N are those of both
-	Part   PartName        `json:"part"`  // that moved most in the direction of the change
-	By     float64         `json:"by"`    // s a transaction
-	// Days is by how much equal times of days differ, a standard deviation of the logarithm, which the interval allows for; 0: not known.
+	Before float64 `json:"before"` // active s a transaction
+	After  float64 `json:"after"`
+	// of After to Before, with the 95 % interval by how stretches of each differ; N are those of both
+	Ratio result.Estimate `json:"ratio"`
+	Part  PartName        `json:"part"` // that moved most in the direction of the change
+	By    float64         `json:"by"`   // s a transaction
+	// Days is by how much equal times of days differ, a standard deviation of the logarithm, which the interval allows
+	// for; 0: not known.
 	Days float64 `json:"days"`
 }
 
 // blocks is how many stretches of a recording stand for it: neighbours go together, and so are no samples of their own.
 const blocks = 10
 
-// ChangeOf compares two recordings; false where one of them counted no transactions, or nothing ran. days is by how much equal times
-// of days differ, as a standard deviation of the logarithm; 0: that is not known, and the interval speaks of these times alone.
+// ChangeOf compares two recordings; false where one of them counted no transactions, or nothing ran. days is by how
+// much equal times of days differ, as a standard deviation of the logarithm; 0: that is not known, and the interval
+// speaks of these times alone.
 func ChangeOf(before, after *Report, days float64) (c Change, ok bool) {
 	if before.Transactions <= 0 || after.Transactions <= 0 || before.Busy <= 0 || after.Busy <= 0 {
 		return c, false
@@ -45,7 +48,8 @@ func ChangeOf(before, after *Report, days float64) (c Change, ok bool) {
 	half = math.Hypot(half, 1.96*days)
 	c.Days = days
 	ratio := math.Log(c.After / c.Before)
-	c.Ratio = result.Estimate{Value: ratio, Low: ratio - half, High: ratio + half, N: one.n + two.n, Evidence: result.Measured}.Map(math.Exp)
+	c.Ratio = result.Estimate{Value: ratio, Low: ratio - half, High: ratio + half, N: one.n + two.n,
+		Evidence: result.Measured}.Map(math.Exp)
 	for _, p := range PartNames {
 		moved := after.Part(p).Seconds/a - before.Part(p).Seconds/b
 		if p != Idle && math.Abs(moved) > math.Abs(c.By) && (moved > 0) == (ratio > 0) {

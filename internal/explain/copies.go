@@ -15,13 +15,13 @@ type Copies struct {
 	AtMost float64 `json:"device_at_most"`
 }
 
-// quickest is less than any device takes for a read of its own, s: flash takes some 50 us. Reads ahead of a scan may be as quick in
-// the mean, so that this alone says nothing.
+// quickest is less than any device takes for a read of its own, s: flash takes some 50 us. Reads ahead of a scan may be
+// as quick in the mean, so that this alone says nothing.
 const quickest = 20e-6
 
 // handed is how many times as long a copy may take that another process makes for a session, which waits until that has
-// run. PostgreSQL 18's io workers took 20 to 30 us on two CPUs. A file system of a network answers as quickly, so that this holds
-// of data on disks alone.
+// run. PostgreSQL 18's io workers took 20 to 30 us on two CPUs. A file system of a network answers as quickly, so that
+// this holds of data on disks alone.
 const handed = 10
 
 // few is the share of what a server reads from which on devices had a part in it.
@@ -30,8 +30,8 @@ const few = 0.1
 // smallest is what one request for data reads, B, at least.
 const smallest = 4096
 
-// copiesOf tells whether the reads of a recording were copies; nil: they were not, or nothing tells. What devices gave decides. The
-// mean of timed reads keeps apart file systems whose devices do not show, as those of networks.
+// copiesOf tells whether the reads of a recording were copies; nil: they were not, or nothing tells. What devices gave
+// decides. The mean of timed reads keeps apart file systems whose devices do not show, as those of networks.
 func copiesOf(batches []Batch, a Account, totals *Totals) *Copies {
 	c := reads(batches, a)
 	timed := c.Seconds > 0
@@ -109,7 +109,8 @@ func (c *Copies) cached(batches []Batch, a Account) {
 // account says of copies that no session waited for data, but for what devices may have taken.
 func (c *Copies) account(a Account) Account {
 	a.Counted = slices.DeleteFunc(slices.Clone(a.Counted), func(x Counted) bool { return x.Part == DataReads })
-	a.Counted = append(a.Counted, Counted{Part: DataReads, Events: []string{"copies"}, Whole: true, Source: "copies from the page cache"})
+	a.Counted = append(a.Counted, Counted{Part: DataReads, Events: []string{"copies"}, Whole: true,
+		Source: "copies from the page cache"})
 	a.AtMost = maps.Clone(a.AtMost)
 	if a.AtMost == nil {
 		a.AtMost = map[PartName]float64{}

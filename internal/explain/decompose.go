@@ -107,8 +107,9 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 		return 0, noParts(), nil, nil
 	}
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
-		waits: a.Waits, atMost: a.AtMost, lines: map[string]*line{}, whole: map[PartName]string{}, within: map[PartName]float64{},
-		most: map[PartName]float64{}}
+		waits: a.Waits, atMost: a.AtMost, lines: map[string]*line{}, whole: map[PartName]string{},
+		within: map[PartName]float64{},
+		most:   map[PartName]float64{}}
 	if n, known := a.Waits[LogWait]; known && n == 0 {
 		d.whole[LogWait] = cmp.Or(a.Log.Source, "the server's counters") + ": no writes"
 	}

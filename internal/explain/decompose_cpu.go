@@ -27,7 +27,8 @@ func (d *decomposition) cpu(c *CPUTime, told bool) {
 			" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
 	}
 	wait, source := c.Queue, c.Source
-	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 { // it ran, as far as the server knows, and had no CPU
+	// it ran, as far as the server knows, and had no CPU
+	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 {
 		wait, source = min(ran-run, c.QueueHigh), source+", samples"
 	}
 	queue := min(wait, d.elapsed-run)
@@ -75,8 +76,9 @@ func (d *decomposition) overlap(hidden float64) {
 	}
 }
 
-// divide gives sampled waits what is left of the time besides what was counted, as samples divide it: these tell what waits from what is
-// ready to run, and are biased by no more than that on a busy host they need a CPU themselves. How far they were off widens intervals.
+// divide gives sampled waits what is left of the time besides what was counted, as samples divide it: these tell what
+// waits from what is ready to run, and are biased by no more than that on a busy host they need a CPU themselves. How
+// far they were off widens intervals.
 func (d *decomposition) divide() {
 	sampled, left := 0.0, d.elapsed
 	for _, l := range inOrder(d.lines, strings.Compare) {

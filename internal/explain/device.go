@@ -17,12 +17,13 @@ import (
 // Memory is what a server of this host tells as a setting: the host's memory, B.
 const Memory = "host's memory"
 
-// onDisks is what such a server tells, too, where all file systems with its data lie on block devices, as whose reads its reads count.
+// onDisks is what such a server tells, too, where all file systems with its data lie on block devices, as whose reads
+// its reads count.
 const onDisks = "data on disks"
 
-// Devices puts among a server's counters what its processes got from devices for reads, as the kernel counts it, and what all
-// disks of this host gave: bytes, and the time of all requests. A process that has ended is in its parent's account
-// (wait_task_zombie in kernel/exit.c). What cannot be read stays out.
+// Devices puts among a server's counters what its processes got from devices for reads, as the kernel counts it, and
+// what all disks of this host gave: bytes, and the time of all requests. A process that has ended is in its parent's
+// account (wait_task_zombie in kernel/exit.c). What cannot be read stays out.
 func Devices(t *Telling, server int) {
 	if server <= 0 || t.Values == nil {
 		return
@@ -70,7 +71,8 @@ func Devices(t *Telling, server int) {
 	values["disks_bytes"], values["disks_us"] = 512*sectors, 1000*ticks
 }
 
-// ofDisks looks below a server's data: it runs in its directory, and PostgreSQL has links to tablespaces there. No link is followed.
+// ofDisks looks below a server's data: it runs in its directory, and PostgreSQL has links to tablespaces there. No link
+// is followed.
 func ofDisks(server int) bool {
 	cwd := fmt.Sprintf("/proc/%d/cwd", server)
 	mounts, err := procfs.GetProcMounts(server)

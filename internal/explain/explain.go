@@ -56,7 +56,8 @@ const (
 )
 
 // PartNames are all parts, in the order in which they are shown.
-var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, Peers, OtherWaits, Application, Idle, Unexplained}
+var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, Peers, OtherWaits, Application, Idle,
+	Unexplained}
 
 // OfSessions are the parts of a database's sessions; the others show of threads alone.
 var OfSessions = slices.DeleteFunc(slices.Clone(PartNames), func(p PartName) bool { return p == Peers })
@@ -137,7 +138,8 @@ type Report struct {
 	Samples  int     `json:"samples"`                  // 0: nothing was sampled
 	Seen     *int    `json:"active_samples,omitempty"` // of those, with a session at work; nil: not known
 	Interval float64 `json:"sample_interval"`          // s, mean
-	// Looks are how many samples were taken of the server's memory, without a question, and Questions how often it was asked then.
+	// Looks are how many samples were taken of the server's memory, without a question, and Questions how often it was
+	// asked then.
 	Looks     int     `json:"looks,omitempty"`
 	Questions int     `json:"questions,omitempty"`
 	Cost      float64 `json:"sampling_share"` // of one CPU that asking took, in the server and here
@@ -147,16 +149,18 @@ type Report struct {
 	Transactions int64  `json:"transactions"` // -1 unknown
 	// TransactionsLow and TransactionsHigh are what they are between where they were not
 	// counted; 0: they were, or that is not known either.
-	TransactionsLow  int64     `json:"transactions_low,omitempty"`
-	TransactionsHigh int64     `json:"transactions_high,omitempty"`
-	Late             float64   `json:"transactions_late,omitempty"` // that may be missing or too many, as sessions tell of theirs late
-	Active           *float64  `json:"-"`                           // s, as Account has it
-	Parts            []Part    `json:"parts"`
-	Course           []Stretch `json:"course"` // the same time in stretches, in order
-	Events           []Event   `json:"events"`
-	Log              Log       `json:"log"`
-	Totals           *Totals   `json:"totals,omitempty"` // of the server as a whole; nil: nothing
-	Copies           *Copies   `json:"copies,omitempty"` // reads of data that were none of a device; nil: that does not show
+	TransactionsLow  int64 `json:"transactions_low,omitempty"`
+	TransactionsHigh int64 `json:"transactions_high,omitempty"`
+	// that may be missing or too many, as sessions tell of theirs late
+	Late   float64   `json:"transactions_late,omitempty"`
+	Active *float64  `json:"-"` // s, as Account has it
+	Parts  []Part    `json:"parts"`
+	Course []Stretch `json:"course"` // the same time in stretches, in order
+	Events []Event   `json:"events"`
+	Log    Log       `json:"log"`
+	Totals *Totals   `json:"totals,omitempty"` // of the server as a whole; nil: nothing
+	// reads of data that were none of a device; nil: that does not show
+	Copies *Copies `json:"copies,omitempty"`
 	// Sampled are the seconds of client sessions' events as they were sampled, before counters took the place of any.
 	Sampled map[string]float64 `json:"sampled,omitempty"`
 	// Statements are the most frequent ones of each part that matters, and Blockers those for whom sessions waited.
@@ -176,8 +180,9 @@ const lateMost = 0.02
 // late says how far the count of transactions may be off, where that matters.
 func (r *Report) late() {
 	if off := r.Late / float64(max(1, r.Transactions)); off > lateMost {
-		r.Missing = append(r.Missing, fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
-			"the count may be off by up to %.0f %%; of a longer time, by less", min(100, 100*off)))
+		r.Missing = append(r.Missing,
+			fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
+				"the count may be off by up to %.0f %%; of a longer time, by less", min(100, 100*off)))
 	}
 }
 

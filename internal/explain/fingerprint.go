@@ -27,8 +27,8 @@ var (
 	quoted = lazyre.New(`(?s)"(?:[^"\\]|""|\\.)*(?:"|\\?$)`)
 )
 
-// FingerprintOf is a hash of a statement without its values, so that statements that differ in those alone have one. doubled is
-// set where double quotes hold strings, as in MariaDB, and not names.
+// FingerprintOf is a hash of a statement without its values, so that statements that differ in those alone have one.
+// doubled is set where double quotes hold strings, as in MariaDB, and not names.
 func FingerprintOf(text string, doubled bool) string {
 	sum := sha256.Sum256([]byte(normal(text, doubled)))
 	return hex.EncodeToString(sum[:8])

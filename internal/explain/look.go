@@ -11,8 +11,9 @@ const looking = 20 * time.Millisecond
 // enoughLooks is enough of one CPU where samples are looks: they take little of the server's.
 const enoughLooks = 0.0035
 
-// eased is the time between statements that count, and between those that name, where looks take the place of samples: one a second, in
-// the mean, of a minute. Short recordings count more often, as an account of few stretches shows nothing of how they differ.
+// eased is the time between statements that count, and between those that name, where looks take the place of samples:
+// one a second, in the mean, of a minute. Short recordings count more often, as an account of few stretches shows
+// nothing of how they differ.
 const eased = 2 * time.Second
 
 // looks are those of the source.

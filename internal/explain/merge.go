@@ -19,16 +19,19 @@ const Merged = "95 % intervals by how the recordings differ from each other (rat
 // leastApart is how many recordings have an interval by their differences; of fewer, it holds all of theirs.
 const leastApart = 4
 
-// Merge is the account of recordings of one server together, as if one had lasted as long as all of them. list is not empty.
+// Merge is the account of recordings of one server together, as if one had lasted as long as all of them. list is not
+// empty.
 func Merge(list []Report) Report {
 	last := list[len(list)-1]
-	out := Report{Tool: last.Tool, Vendor: last.Vendor, Version: last.Version, Target: last.Target, Started: list[0].Started,
-		Method: Merged, Log: mergedLogs(list)}
+	out := Report{Tool: last.Tool, Vendor: last.Vendor, Version: last.Version, Target: last.Target,
+		Started: list[0].Started,
+		Method:  Merged, Log: mergedLogs(list)}
 	var cost, active float64
 	seen, told := 0, true
 	for i := range list {
 		r := &list[i]
-		out.Wall, out.Elapsed, out.Busy, out.Untold = out.Wall+r.Wall, out.Elapsed+r.Elapsed, out.Busy+r.Busy, out.Untold+r.Untold
+		out.Wall, out.Elapsed, out.Busy, out.Untold = out.Wall+r.Wall, out.Elapsed+r.Elapsed, out.Busy+r.Busy,
+			out.Untold+r.Untold
 		out.Peak, out.Samples = max(out.Peak, r.Peak), out.Samples+r.Samples
 		out.Looks, out.Questions = out.Looks+r.Looks, out.Questions+r.Questions
 		cost += r.Cost * r.Wall
@@ -129,7 +132,8 @@ func (r *Report) transactions(list []Report) {
 }
 
 // shareOf estimates a share of the elapsed time from what each recording has of it.
-func shareOf(list []Report, of func(*Report) (seconds float64, share result.Estimate)) (seconds float64, e result.Estimate) {
+func shareOf(list []Report, of func(*Report) (seconds float64,
+	share result.Estimate)) (seconds float64, e result.Estimate) {
 	var x, all []float64
 	e = result.Estimate{Low: 1, Evidence: result.Measured}
 	for i := range list {
@@ -291,14 +295,16 @@ func (r *Report) named(list []Report) {
 		r.Statements = append(r.Statements, *s)
 	}
 	slices.SortFunc(r.Statements, func(a, b Statement) int {
-		return cmp.Or(slices.Index(PartNames, a.Part)-slices.Index(PartNames, b.Part), cmp.Compare(b.Share.Value, a.Share.Value),
+		return cmp.Or(slices.Index(PartNames, a.Part)-slices.Index(PartNames, b.Part),
+			cmp.Compare(b.Share.Value, a.Share.Value),
 			cmp.Compare(a.ID, b.ID))
 	})
 	for _, b := range blockers {
 		r.Blockers = append(r.Blockers, *b)
 	}
 	slices.SortFunc(r.Blockers, func(a, b Blocker) int {
-		return cmp.Or(cmp.Compare(b.Share.Value, a.Share.Value), cmp.Compare(a.Relation, b.Relation), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(cmp.Compare(b.Share.Value, a.Share.Value), cmp.Compare(a.Relation, b.Relation),
+			cmp.Compare(a.Event, b.Event))
 	})
 	count := map[PartName]int{}
 	r.Statements = slices.DeleteFunc(r.Statements, func(s Statement) bool { count[s.Part]++; return count[s.Part] > top })
@@ -316,13 +322,15 @@ func (r *Report) whole(list []Report) {
 			for name, n := range t.Grown {
 				r.Totals.Grown[name] += n
 			}
-			maps.DeleteFunc(r.Totals.Settings, func(name, v string) bool { return t.Settings[name] != v }) // of what changed, nothing speaks
+			// of what changed, nothing speaks
+			maps.DeleteFunc(r.Totals.Settings, func(name, v string) bool { return t.Settings[name] != v })
 		}
 		if c := list[i].Copies; c != nil {
 			if r.Copies == nil {
 				r.Copies = &Copies{}
 			}
-			*r.Copies = Copies{r.Copies.Count + c.Count, r.Copies.Seconds + c.Seconds, r.Copies.Bytes + c.Bytes, r.Copies.Device + c.Device,
+			*r.Copies = Copies{r.Copies.Count + c.Count, r.Copies.Seconds + c.Seconds, r.Copies.Bytes + c.Bytes,
+				r.Copies.Device + c.Device,
 				r.Copies.AtMost + c.AtMost}
 		}
 	}

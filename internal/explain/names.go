@@ -59,8 +59,8 @@ type Holder struct {
 // Statement is one of those that ran in a part.
 type Statement struct {
 	Part PartName `json:"part"`
-	// ID is the server's number for statements that differ in their values alone, or a hash that hostlab made of the text without
-	// its values, as Kind says.
+	// ID is the server's number for statements that differ in their values alone, or a hash that hostlab made of the text
+	// without its values, as Kind says.
 	ID    string          `json:"id"`
 	Kind  string          `json:"kind"`
 	Share result.Estimate `json:"share"` // of the part, by looks at the server
@@ -93,8 +93,8 @@ type Vacuum struct {
 	Running float64 `json:"running"` // of those, on a CPU or in I/O, and not in a pause
 }
 
-// Queue is the one of a server whose threads serve sessions in turn: requests that wait for a thread, and threads, the means
-// of all looks.
+// Queue is the one of a server whose threads serve sessions in turn: requests that wait for a thread, and threads, the
+// means of all looks.
 type Queue struct {
 	Waiting float64 `json:"waiting"`
 	Working float64 `json:"working"`
@@ -295,14 +295,16 @@ func (n *names) blockers() (out []Blocker) {
 		}
 	}
 	for k := range c.by {
-		x := Blocker{Relation: k.relation, Part: k.part, Event: k.event, Share: c.share(k), Depth: depth[k], Sessions: len(held[k])}
+		x := Blocker{Relation: k.relation, Part: k.part, Event: k.event, Share: c.share(k), Depth: depth[k],
+			Sessions: len(held[k])}
 		sum, like := 0.0, map[Holder]bool{}
 		for pid, v := range inOrder(held[k], cmp.Compare[int64]) {
 			like[Holder{User: who[pid].User, Application: who[pid].Application}] = true
 			if sum += v; v > x.Held {
 				h := who[pid]
 				x.PID, x.Held = pid, v
-				x.User, x.Application, x.Client = screen.Cut(h.User, longest), screen.Cut(h.Application, longest), screen.Cut(h.Client, longest)
+				x.User, x.Application, x.Client = screen.Cut(h.User, longest), screen.Cut(h.Application, longest),
+					screen.Cut(h.Client, longest)
 			}
 		}
 		x.Held, x.Alike = x.Held/sum, len(like) == 1
@@ -314,8 +316,8 @@ func (n *names) blockers() (out []Blocker) {
 	return out[:min(mostBlockers, len(out))]
 }
 
-// Paused is the session that sat still within a transaction while others waited for its locks, and how long they did, s. A client
-// that pauses for moments, as between two statements, is none: another one holds at the next look.
+// Paused is the session that sat still within a transaction while others waited for its locks, and how long they did,
+// s. A client that pauses for moments, as between two statements, is none: another one holds at the next look.
 func (r *Report) Paused() (holder Blocker, seconds float64) {
 	locks := r.Part(Locks).Seconds
 	for _, b := range r.Blockers {
@@ -329,8 +331,8 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 	return holder, min(seconds, locks)
 }
 
-// Holding is the finding that sessions wait for locks whose holders wait themselves, for their clients or otherwise: no platform
-// shortens that. Who sat still all the while is Paused, and none of these.
+// Holding is the finding that sessions wait for locks whose holders wait themselves, for their clients or otherwise: no
+// platform shortens that. Who sat still all the while is Paused, and none of these.
 func (r *Report) Holding() (f Finding, found bool) {
 	locks, most := r.Part(Locks), Blocker{}
 	still, _ := r.Paused()
@@ -357,13 +359,15 @@ func (r *Report) Holding() (f Finding, found bool) {
 		high += r.Part(brought).Share.High * r.Elapsed
 	}
 	f = Finding{Parameter: "transactions that hold locks", Part: Locks, Number: seconds, Unit: "s", N: int64(most.Share.N),
-		Explains: result.Finite(min(1, seconds/r.Busy)), AtMost: result.Finite(min(1, max(seconds, high+locks.Share.High*r.Elapsed)/r.Busy)),
-		Step: "have a transaction wait for nothing once it holds locks that others want"}
+		Explains: result.Finite(min(1, seconds/r.Busy)),
+		AtMost:   result.Finite(min(1, max(seconds, high+locks.Share.High*r.Elapsed)/r.Busy)),
+		Step:     "have a transaction wait for nothing once it holds locks that others want"}
 	doing := "waits for its client"
 	if most.Part == OtherWaits {
 		doing = "shows as " + most.Event
 	}
-	f.Text = fmt.Sprintf("%s of active time goes to locks whose holder waits itself, and to that wait: it %s", result.Share(*f.Explains), doing)
+	f.Text = fmt.Sprintf("%s of active time goes to locks whose holder waits itself, and to that wait: it %s",
+		result.Share(*f.Explains), doing)
 	return f, true
 }
 
@@ -405,20 +409,22 @@ type Waiter struct {
 	By       []int64
 }
 
-// Chains follows each waiter to who holds at the end. holders are all sessions that anybody waits for, by their numbers. Who is
-// not among them has ended meanwhile, or does not show: its part is Unexplained.
+// Chains follows each waiter to who holds at the end. holders are all sessions that anybody waits for, by their
+// numbers. Who is not among them has ended meanwhile, or does not show: its part is Unexplained.
 func Chains(waiters map[int64]Waiter, holders map[int64]Holder) (out []Block) {
 	for id, w := range inOrder(waiters, cmp.Compare[int64]) {
 		seen, at, depth := map[int64]bool{id: true}, w, 0
 		for len(at.By) > 0 {
 			depth++
-			next := slices.MinFunc(at.By, func(a, b int64) int { // who waits for nobody holds it, and others queue before this one
+			// who waits for nobody holds it, and others queue before this one
+			next := slices.MinFunc(at.By, func(a, b int64) int {
 				return cmp.Or(cmp.Compare(len(waiters[a].By), len(waiters[b].By)), cmp.Compare(a, b))
 			})
 			further, waits := waiters[next]
 			switch {
 			case seen[next]:
-				out = append(out, Block{Holder: Holder{PID: next, Part: Locks, Event: "each waits for the other"}, Relation: w.Relation, Depth: depth})
+				out = append(out, Block{Holder: Holder{PID: next, Part: Locks, Event: "each waits for the other"},
+					Relation: w.Relation, Depth: depth})
 			case !waits || len(further.By) == 0:
 				h, there := holders[next]
 				if !there {

@@ -34,11 +34,11 @@ type Costed interface {
 
 // Looker is a Source that may see what sessions do without a question, as in the memory of the server's processes.
 type Looker interface {
-	// Look looks for a while, at times that are so far apart in the mean, and returns what it saw; ok is false where it cannot, so
-	// that samples are asked for.
+	// Look looks for a while, at times that are so far apart in the mean, and returns what it saw; ok is false where it
+	// cannot, so that samples are asked for.
 	Look(ctx context.Context, until time.Time, mean time.Duration) (shots []Snapshot, ok bool)
-	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s; ok is false where samples are
-	// asked for.
+	// Looks are how often it has asked the server so far, and what looks have taken of a CPU here, s; ok is false where
+	// samples are asked for.
 	Looks() (questions int, cpu float64, ok bool)
 }
 

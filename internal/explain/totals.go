@@ -7,8 +7,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Tells is a Source whose server counts what is no session's alone: checkpoints, connections, temporary files. It is asked
-// once at either end of a recording.
+// Tells is a Source whose server counts what is no session's alone: checkpoints, connections, temporary files. It is
+// asked once at either end of a recording.
 type Tells interface {
 	Tell(ctx context.Context) (Telling, error)
 }
@@ -85,7 +85,8 @@ func Plain(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// tell asks the server for what it counts as a whole; nil: it tells nothing, or refuses, which no other question suffers for.
+// tell asks the server for what it counts as a whole; nil: it tells nothing, or refuses, which no other question
+// suffers for.
 func (r *recorder) tell(ctx context.Context) *Telling {
 	src, ok := r.src.(Tells)
 	if !ok || r.untold != "" {

@@ -68,8 +68,9 @@ const mostPays = 10
 
 // Twice is a machine that wrote under several names.
 type Twice struct {
-	Names []string `json:"names"`                                     // the one heard of last comes last
-	Kind  string   `json:"kind" jsonschema:"enum=clone,enum=renamed"` // clone: more than one still writes; renamed: only the last
+	Names []string `json:"names"` // the one heard of last comes last
+	// clone: more than one still writes; renamed: only the last
+	Kind string `json:"kind" jsonschema:"enum=clone,enum=renamed"`
 }
 
 // StaleHost is one that wrote nothing for too long.
@@ -261,7 +262,8 @@ func (s *Summary) Document() *document.Document {
 	if w := s.Worst; w != nil && w.Type != "" {
 		first = append(first, document.Command{Why: w.What, Line: w.Type})
 	}
-	d.Sections = []document.Section{document.Titled(Begin, first), document.Titled("Findings", findings), document.Titled("Levers", levers),
+	d.Sections = []document.Section{document.Titled(Begin, first), document.Titled("Findings", findings),
+		document.Titled("Levers", levers),
 		document.Titled("State unknown", stale), document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
 	return d
@@ -271,7 +273,8 @@ func (s *Summary) Document() *document.Document {
 const Begin = "Where to begin"
 
 // otherTitles are of what other commands than check find.
-var otherTitles = map[string]string{"watch": "CPUs slow or uneven after a quiet time", "journal": "Settings that could not be verified"}
+var otherTitles = map[string]string{"watch": "CPUs slow or uneven after a quiet time",
+	"journal": "Settings that could not be verified"}
 
 // setTitle is that of an object of a setting, as governor/policy0.
 const setTitle = "Setting that is not as hostlab set it"

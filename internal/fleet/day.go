@@ -56,11 +56,13 @@ func (d *Document) day(p *past, service string, parts []part) {
 			add(DayPart+string(x.Name), "ratio", x.Share, x.Interval)
 		}
 	}
-	f := Finding{Check: Slower + service, Severity: check.Medium.String(), Status: check.Unknown, Detail: "too few days are known to compare with"}
+	f := Finding{Check: Slower + service, Severity: check.Medium.String(), Status: check.Unknown,
+		Detail: "too few days are known to compare with"}
 	switch {
 	case p.Rise != nil:
 		f.Status = check.Finding
-		f.Detail = fmt.Sprintf("since %s UTC, a transaction takes %s longer than at this time on %s before", p.Rise.Since.UTC().Format("2006-01-02 15:04"),
+		f.Detail = fmt.Sprintf("since %s UTC, a transaction takes %s longer than at this time on %s before",
+			p.Rise.Since.UTC().Format("2006-01-02 15:04"),
 			result.Share(p.Rise.Ratio-1), screen.Count(p.Rise.Days, "day"))
 		if slices.Contains(explain.PartNames, p.Rise.Part) {
 			f.Detail += "; most of it is " + p.Rise.Part.Title()
@@ -98,12 +100,14 @@ func SlowedIn(list []Change) (out []Slowed) {
 	return out
 }
 
-// beforeSlow is for how long before that a change is set beside it: hosts send a document a day, and a little later now and then.
+// beforeSlow is for how long before that a change is set beside it: hosts send a document a day, and a little later now
+// and then.
 const beforeSlow = 26 * time.Hour
 
 // Text names it, and what may have done it.
 func (s *Slowed) Text() string {
-	text := fmt.Sprintf("%s on %s became slower than on other days, says its document of %s.", s.Service, s.Host, s.At.UTC().Format("2006-01-02 15:04 UTC"))
+	text := fmt.Sprintf("%s on %s became slower than on other days, says its document of %s.", s.Service, s.Host,
+		s.At.UTC().Format("2006-01-02 15:04 UTC"))
 	if len(s.With) == 0 {
 		return text + " Nothing else is known to have changed there in the day before."
 	}

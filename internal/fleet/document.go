@@ -122,8 +122,9 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	case head.Kind == "":
 		return nil, refuse("not a document of hostlab: it names no kind")
 	case !stored:
-		return nil, refuse("the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
-			"report, watch --from and fleet rollout plan")
+		return nil, refuse(
+			"the fleet does not store this kind of document; it stores those of assess, check, facts, verify, " +
+				"report, watch --from and fleet rollout plan")
 	case head.Schema != form.schema:
 		return nil, refuse("%s of schema %d, but this hostlab reads %d; use the version that wrote it (%s)", head.Kind,
 			head.Schema, form.schema, known(head.Version))

@@ -268,7 +268,8 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 		answer = fmt.Sprintf("To find outliers, hostlab needs %d hosts of equal hardware and role; no group is that large.",
 			LeastPeers)
 	case len(found) > 0:
-		answer = fmt.Sprintf("%s of %d differ from their peers. %s differs most: %s is %.2f times as large as on its %d peers.",
+		answer = fmt.Sprintf(
+			"%s of %d differ from their peers. %s differs most: %s is %.2f times as large as on its %d peers.",
 			screen.Count(len(names), "host"), hosts, found[0].Host, cmp.Or(MeasurementWords(found[0].Name), found[0].Name),
 			found[0].Ratio, found[0].Peers)
 	}
@@ -290,7 +291,8 @@ func OutliersDocument(found []Outlier, list []Compared, groups int) *document.Do
 			traits.Row(o.Host, a.Path, a.Value, fmt.Sprintf("%s (%d %%)", a.Others, a.Share))
 		}
 	}
-	equal := &document.Table{Columns: document.Headings("hardware").Names("role").Figures("hosts").Names("compared"), Most: 40}
+	equal := &document.Table{Columns: document.Headings("hardware").Names("role").Figures("hosts").Names("compared"),
+		Most: 40}
 	for _, s := range strata {
 		compared := fmt.Sprintf("no: fewer than %d", LeastPeers)
 		switch {

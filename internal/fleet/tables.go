@@ -87,7 +87,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	gains := leversOf(a.Host, b.Host)
 	if len(gains) > 0 { // the reason why a person compares them
 		title := lever.Title(gains[0].Name)
-		d.Answer[0].Text = fmt.Sprintf("%s%s: %s on %s, %s on %s. %s", strings.ToUpper(title[:1]), title[1:], gains[0].A, a.Name,
+		d.Answer[0].Text = fmt.Sprintf("%s%s: %s on %s, %s on %s. %s", strings.ToUpper(title[:1]), title[1:], gains[0].A,
+			a.Name,
 			gains[0].B, b.Name, d.Answer[0].Text)
 	}
 	if a.Machine != "" && a.Machine == b.Machine {
@@ -228,7 +229,8 @@ func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
 		screen.Count(settings, "setting"))
 	switch {
 	case facts != "" && apart == nil:
-		answer = fmt.Sprintf("%s on one of %s alone.", screen.Plural(found, "check finds something", "checks find something"), both)
+		answer = fmt.Sprintf("%s on one of %s alone.", screen.Plural(found, "check finds something", "checks find something"),
+			both)
 	case facts != "":
 		answer = fmt.Sprintf("%s differ in %s.", both, screen.Count(len(apart), "measurement"))
 	case measured != "":
@@ -340,7 +342,8 @@ func CheckDocument(id string, list []Held) *document.Document {
 	}
 	found, known := CountHeld(list)
 	return &document.Document{Name: "fleet", Title: id,
-		Answer: []document.Line{{Text: fmt.Sprintf(`%s is a finding on %d of %s. It looks for %q; 'hostlab check --explain %[1]s' gives the reason.`, id, found,
+		Answer: []document.Line{{Text: fmt.Sprintf(
+			`%s is a finding on %d of %s. It looks for %q; 'hostlab check --explain %[1]s' gives the reason.`, id, found,
 			screen.Count(known, "known host"), CheckTitle(id))}}, Sections: []document.Section{document.Titled("Hosts", t)},
 		Data: CheckReport{HeadOf("check"), id, list}}
 }
@@ -357,9 +360,10 @@ func ChangesDocument(list []Change, since string) *document.Document {
 		says = append(says, slowed[i].Text())
 	}
 	return &document.Document{Name: "fleet", Title: "Changes",
-		Answer:   []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
-		Sections: []document.Section{document.Titled(BecameSlower, document.Caution.Points(says...)), document.Titled("Changes", t)},
-		Data:     ChangeList{HeadOf("changes"), list, slowed}}
+		Answer: []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
+		Sections: []document.Section{document.Titled(BecameSlower, document.Caution.Points(says...)),
+			document.Titled("Changes", t)},
+		Data: ChangeList{HeadOf("changes"), list, slowed}}
 }
 
 // BecameSlower is the title of the section that names services.

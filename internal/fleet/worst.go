@@ -35,7 +35,8 @@ func worst(hosts []*Host) (out *Worst) {
 		return 0
 	}); of != nil && lost(of) > 0 {
 		l := of.FirstLever()
-		w := &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)), lever.Title(l.Name)),
+		w := &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)),
+			lever.Title(l.Name)),
 			l.Next.Command, "on " + of.Name + ": " + lever.Title(l.Name)}
 		// A host of the same hardware that loses least shows more than another look at this one.
 		peers := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return !of.alike(h) })
@@ -59,7 +60,8 @@ func worst(hosts []*Host) (out *Worst) {
 		return nil
 	}
 	return &Worst{of.Name, others, fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"),
-		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, "on " + of.Name + ": " + first}
+		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, "on " + of.Name + ": " +
+		first}
 }
 
 // alike reports that another host has the same hardware and role, as far as they are known.

@@ -34,7 +34,8 @@ func (b block) class(name string) (class, why string) {
 	case class != "":
 	case kind == "nvme":
 		class = b.nvmeClass(name)
-		why = "/sys does not tell whether " + name + " is flash of this machine or a volume of its cloud; nvme list shows its maker"
+		why = "/sys does not tell whether " + name +
+			" is flash of this machine or a volume of its cloud; nvme list shows its maker"
 	case kind == "scsi":
 		class = b.scsiClass(name)
 	case kind == "block" && b.onBus(name):
@@ -59,7 +60,8 @@ var tells = map[string]string{
 
 // buses begin the paths of hardware in /sys/devices. What is elsewhere there was made by software: virtual, pseudo_0 of
 // scsi_debug, tcm_loop_0 of LIO.
-var buses = []string{"pci", "platform/", "LNXSYSTM", "soc", "css", "vio/", "xen", "vbd-", "ocp", "amba", "mmc", "usb", "acpi"}
+var buses = []string{"pci", "platform/", "LNXSYSTM", "soc", "css", "vio/", "xen", "vbd-", "ocp", "amba", "mmc", "usb",
+	"acpi"}
 
 // onBus reports whether hardware is behind a disk: it has a device, on a bus.
 func (b block) onBus(name string) bool {
@@ -81,7 +83,8 @@ func (b block) drbdClass(name string) (class, why string) {
 			}
 		}
 	}
-	return "", "whether writes to " + name + " wait for its peer is not to be seen; drbdsetup status and the protocol of the resource tell"
+	return "", "whether writes to " + name +
+		" wait for its peer is not to be seen; drbdsetup status and the protocol of the resource tell"
 }
 
 // volumes are the models by which hypervisors and clouds show volumes of theirs
@@ -97,8 +100,10 @@ var volumes = []string{
 // flashDrives are how models of NVMe drives begin, and those of local flash that clouds pass through. In a guest a
 // drive of another name may be a volume of a cloud that hostlab does not know.
 var flashDrives = []string{
-	"Amazon EC2 NVMe Instance Storage", "nvme_card", "Microsoft NVMe Direct Disk", "SAMSUNG", "MZ", "INTEL", "SSDP", "SOLIDIGM", "KIOXIA",
-	"TOSHIBA", "KCD", "KXG", "WDC", "WD", "WUS", "HGST", "SanDisk", "Micron", "MTFD", "CT", "SK hynix", "SKHynix", "HFS", "Seagate", "KINGSTON",
+	"Amazon EC2 NVMe Instance Storage", "nvme_card", "Microsoft NVMe Direct Disk", "SAMSUNG", "MZ", "INTEL", "SSDP",
+	"SOLIDIGM", "KIOXIA",
+	"TOSHIBA", "KCD", "KXG", "WDC", "WD", "WUS", "HGST", "SanDisk", "Micron", "MTFD", "CT", "SK hynix", "SKHynix", "HFS",
+	"Seagate", "KINGSTON",
 	"Dell", "HPE", "Lenovo", "HUAWEI HWE", "HWE", "Memblaze", "ScaleFlux", "DAPUSTOR", "APPLE SSD", "ADATA",
 }
 
@@ -106,7 +111,10 @@ func isVolume(model string) bool { return beginsAs(model, volumes) }
 
 // beginsAs reports whether a model begins as one of a list, in any case.
 func beginsAs(model string, list []string) bool {
-	return slices.ContainsFunc(list, func(v string) bool { return len(model) >= len(v) && strings.EqualFold(model[:len(v)], v) })
+	return slices.ContainsFunc(list, func(v string) bool {
+		return len(model) >= len(v) &&
+			strings.EqualFold(model[:len(v)], v)
+	})
 }
 
 // nvmeClass looks at the model and at the transport. A namespace with several

@@ -108,7 +108,8 @@ func readCloud(t Tree, disks []BlockDevice) (volumes []CloudVolume, networks []C
 			f := lineNumber(text, "ethtool -S "+name, of, "")
 			return f.from("ethtool -S " + name + " " + of + clouds.Exceeded)
 		}
-		networks = append(networks, CloudNetwork{name, n("bw_in"), n("bw_out"), n("pps"), n(clouds.Tracked), n(clouds.LinkLocal)})
+		networks = append(networks, CloudNetwork{name, n("bw_in"), n("bw_out"), n("pps"), n(clouds.Tracked),
+			n(clouds.LinkLocal)})
 	}
 	return volumes, networks
 }
@@ -140,7 +141,8 @@ func (f *Facts) UntoldLimits() string {
 	case !guest || cloud == "Amazon EC2" || cloud == "Firecracker" || cloud == "control domain":
 		return ""
 	case at == "":
-		return cloud + " tells its guests nothing of limits of disks and network that hostlab knows; see the monitoring of that cloud"
+		return cloud +
+			" tells its guests nothing of limits of disks and network that hostlab knows; see the monitoring of that cloud"
 	}
 	return "no guest of " + cloud + " sees limits of its disks and network; they are in " + at
 }

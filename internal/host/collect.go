@@ -129,7 +129,8 @@ func readMoreLogs(t Tree, servers []Database, known []Storage) (list []Storage) 
 
 // sameMount reports paths on one mounted file system.
 func (s Storage) sameMount(o Storage) bool {
-	return s.MountPoint.State == StateOK && s.MountPoint == o.MountPoint && s.Device.Value == o.Device.Value || s.Resolved == o.Resolved
+	return s.MountPoint.State == StateOK && s.MountPoint == o.MountPoint && s.Device.Value == o.Device.Value ||
+		s.Resolved == o.Resolved
 }
 
 // readData tells where the servers keep their data, where that is not with the log.

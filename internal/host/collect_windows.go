@@ -33,7 +33,8 @@ func collectOS(ctx context.Context, f *Facts) {
 	reg := localMachine{}
 	f.Topology = osTopology()
 	f.Windows = windowsPower(reg, activeScheme)
-	f.Windows.Processors = windowsProcessors(f.Topology, powerInformation(f.Topology.Online.Or(nil)), processorCounters(ctx))
+	f.Windows.Processors = windowsProcessors(f.Topology, powerInformation(f.Topology.Online.Or(nil)),
+		processorCounters(ctx))
 	f.Frequency.Current = windowsCurrent(f.Windows.Processors)
 	f.Windows.SQLInstances, f.Windows.SQLServers = windowsSQLServers(reg, ServiceNow)
 	logs, _ := readStorage(Tree{}, windowsLogs(f.Windows.SQLServers))
@@ -148,7 +149,8 @@ func ServiceNow(name string) (Service, error) {
 	if state == "" {
 		return Service{}, fmt.Errorf("state %d of a service is not known", s.CurrentState)
 	}
-	return Service{State: state, PID: int(s.ProcessId), Shared: s.ServiceType&windows.SERVICE_WIN32_SHARE_PROCESS != 0}, nil
+	return Service{State: state, PID: int(s.ProcessId),
+		Shared: s.ServiceType&windows.SERVICE_WIN32_SHARE_PROCESS != 0}, nil
 }
 
 // windowsVersion is what runs, which GetVersionEx tells only to programs whose
@@ -216,7 +218,8 @@ func enterGroup(group uint16, mask uintptr) error {
 		group    uint16
 		reserved [3]uint16
 	}{mask: mask, group: group} // GROUP_AFFINITY
-	if ok, _, err := setThreadGroupAffinity.Call(uintptr(windows.CurrentThread()), uintptr(unsafe.Pointer(&want)), 0); ok == 0 {
+	if ok, _, err := setThreadGroupAffinity.Call(uintptr(windows.CurrentThread()), uintptr(unsafe.Pointer(&want)),
+		0); ok == 0 {
 		return fmt.Errorf("SetThreadGroupAffinity: %w", err)
 	}
 	return nil
@@ -229,7 +232,8 @@ func groupRecords(all, own int) ([]byte, error) {
 		return nil, err
 	}
 	buf := make([]byte, all*powerRecord)
-	status, _, _ := callNtPowerInformation.Call(processorInformation, 0, 0, uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
+	status, _, _ := callNtPowerInformation.Call(processorInformation, 0, 0, uintptr(unsafe.Pointer(&buf[0])),
+		uintptr(len(buf)))
 	if status != 0 {
 		return nil, fmt.Errorf("NTSTATUS %#x", uint32(status))
 	}

@@ -114,7 +114,8 @@ var (
 // Machine types of IBM Z by their names, after arch/s390/include/asm/elf.h of Linux 6.12 and IBM's announcements.
 var (
 	mainframes = map[string]string{
-		"2097": "z10 EC", "2098": "z10 BC", "2817": "z196", "2818": "z114", "2827": "zEC12", "2828": "zBC12", "2964": "z13", "2965": "z13s",
+		"2097": "z10 EC", "2098": "z10 BC", "2817": "z196", "2818": "z114", "2827": "zEC12", "2828": "zBC12", "2964": "z13",
+		"2965": "z13s",
 		"3906": "z14", "3907": "z14 ZR1", "8561": "z15", "8562": "z15 T02", "3931": "z16", "3932": "z16 A02", "9175": "z17",
 	}
 	machineType = lazyre.New(`machine = (\w+)`)

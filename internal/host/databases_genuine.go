@@ -40,7 +40,8 @@ func (p process) believed(dir Fact[string]) Fact[string] {
 	if slices.ContainsFunc(names, p.engine.file.MatchString) {
 		return dir
 	}
-	return Unknown[string](exe, errors.New("its program is not one that root installed, and "+name+" has none of its files"))
+	return Unknown[string](exe, errors.New("its program is not one that root installed, and "+name+
+		" has none of its files"))
 }
 
 // program says whether the process runs a program of its kind's name. The error is why that cannot be seen.

@@ -124,7 +124,8 @@ func (p process) moreLogs(db Database) (list []ServerLog) {
 	}
 	if db.Kind == "mysql" || db.Kind == "mariadb" {
 		dir := p.binaryLog(p.mysqlConf(db.Version), db.Kind, db.Version, db.DataDir)
-		beside := dir.State == StateError && within(db.LogDir.Value, db.DataDir.Value) && db.LogDir.State == StateOK // wherever it is
+		// wherever it is
+		beside := dir.State == StateError && within(db.LogDir.Value, db.DataDir.Value) && db.LogDir.State == StateOK
 		if dir = p.believed(p.outside(dir)); dir.State != StateAbsent && !beside {
 			list = append(list, ServerLog{db.Kind + " binary log", dir})
 		}

@@ -5,15 +5,17 @@ import "hostlab/internal/lazyre"
 // engine is a kind of server and how it is known.
 type engine struct {
 	kind     string
-	product  string                                          // as its maker writes it
-	comm     *lazyre.Regexp                                  // of its process, which the kernel cuts to 15 characters
-	programs []string                                        // names of its program
-	accounts bool                                            // its maker installs the program under the server's own account
-	log      *lazyre.Regexp                                  // its log among its open files
-	own      *lazyre.Regexp                                  // of those, logs of its own databases, for which no user's commit waits
-	file     *lazyre.Regexp                                  // a file that only its kind keeps beside its log or its data
-	read     func(p process) (Database, bool)                // the directories as the server names them; false: it is none
-	version  func(p process, data Fact[string]) Fact[string] // by its files; nil: only the server tells
+	product  string         // as its maker writes it
+	comm     *lazyre.Regexp // of its process, which the kernel cuts to 15 characters
+	programs []string       // names of its program
+	// its maker installs the program under the server's own account
+	accounts bool
+	log      *lazyre.Regexp // its log among its open files
+	// of those, logs of its own databases, for which no user's commit waits
+	own     *lazyre.Regexp
+	file    *lazyre.Regexp                                  // a file that only its kind keeps beside its log or its data
+	read    func(p process) (Database, bool)                // the directories as the server names them; false: it is none
+	version func(p process, data Fact[string]) Fact[string] // by its files; nil: only the server tells
 }
 
 var (
@@ -50,7 +52,8 @@ var engines = []engine{
 	},
 	{
 		kind: "sqlserver", product: "SQL Server", comm: lazyre.New(`^sqlservr$`), programs: []string{"sqlservr"},
-		log: lazyre.New(`(?i)\.ldf$`), own: lazyre.New(`(?i)/(mastlog|modellog|msdblog|templog)[^/]*$`), file: lazyre.New(`(?i)\.[lm]df$`), read: readSQLServer,
+		log: lazyre.New(`(?i)\.ldf$`), own: lazyre.New(`(?i)/(mastlog|modellog|msdblog|templog)[^/]*$`),
+		file: lazyre.New(`(?i)\.[lm]df$`), read: readSQLServer,
 		version: versionOfSQLServer,
 	},
 	{

@@ -111,7 +111,8 @@ func readRedis(p process) (Database, bool) {
 // readDb2 knows an instance's process by the open logs of its databases.
 func readDb2(p process) (Database, bool) {
 	log := p.follow(p.openDir(p.log))
-	return Database{LogDir: log, DataDir: absentFact[string]("db2 list db directory", "only the instance knows its databases")},
+	return Database{LogDir: log, DataDir: absentFact[string]("db2 list db directory",
+			"only the instance knows its databases")},
 		true
 }
 

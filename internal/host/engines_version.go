@@ -69,7 +69,8 @@ func versionOfPostgres(p process, data Fact[string]) Fact[string] {
 // versionOfMySQL reads which server has last brought the system tables up to date, which every
 // newer one does at its first start. From 8.4 on MySQL keeps the history of that.
 func versionOfMySQL(p process, data Fact[string]) Fact[string] {
-	return firstKnown(p.below(data, "mysql_upgrade_history", mysqlHistory), p.below(data, "mysql_upgrade_info", mysqlVersion),
+	return firstKnown(p.below(data, "mysql_upgrade_history", mysqlHistory),
+		p.below(data, "mysql_upgrade_info", mysqlVersion),
 		p.below(data, "mariadb_upgrade_info", mysqlVersion))
 }
 

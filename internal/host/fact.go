@@ -28,7 +28,8 @@ const (
 	StateAbsent State = "absent" // this machine or kernel has no such thing
 	StateDenied State = "denied" // it is there, but this user may not read it
 	StateError  State = "error"  // it is there, but could not be read or parsed
-	StateMasked State = "masked" // all around it is hidden, as an empty file system over /sys hides settings that every kernel has
+	// all around it is hidden, as an empty file system over /sys hides settings that every kernel has
+	StateMasked State = "masked"
 )
 
 // Fact is one value read from the host. Value is meaningful only while State is

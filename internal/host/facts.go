@@ -25,9 +25,10 @@ type Facts struct {
 	// What a cloud counts of its limits.
 	CloudVolumes  []CloudVolume  `json:"cloud_volumes,omitempty" setup:"no"`
 	CloudNetworks []CloudNetwork `json:"cloud_networks,omitempty" setup:"no"`
-	Databases     []Database     `json:"databases" setup:"no"`   // servers seen running
-	Apps          []Database     `json:"app_servers" setup:"no"` // instances of SAP application servers, running or installed
-	Windows       *Windows       `json:"windows,omitempty"`
+	Databases     []Database     `json:"databases" setup:"no"` // servers seen running
+	// instances of SAP application servers, running or installed
+	Apps    []Database `json:"app_servers" setup:"no"`
+	Windows *Windows   `json:"windows,omitempty"`
 }
 
 // Identity names the machine.
@@ -47,10 +48,11 @@ type Identity struct {
 
 // Topology says which CPUs there are and what they share.
 type Topology struct {
-	Online     Fact[[]int]  `json:"online"`
-	Offline    Fact[[]int]  `json:"offline" read:"offline"`
-	Present    Fact[[]int]  `json:"present" read:"present"`
-	Isolated   Fact[[]int]  `json:"isolated" read:"isolated"` // from the scheduler: isolcpus, or a cpuset's isolated partition
+	Online  Fact[[]int] `json:"online"`
+	Offline Fact[[]int] `json:"offline" read:"offline"`
+	Present Fact[[]int] `json:"present" read:"present"`
+	// from the scheduler: isolcpus, or a cpuset's isolated partition
+	Isolated   Fact[[]int]  `json:"isolated" read:"isolated"`
 	Sockets    Fact[int]    `json:"sockets"`
 	Cores      Fact[int]    `json:"cores"`
 	Threads    Fact[int]    `json:"threads"` // online logical CPUs
@@ -227,7 +229,8 @@ type Memory struct {
 	ShmAll               Fact[uint64] `json:"shmall" read:"/proc/sys/kernel/shmall"`   // pages
 	ShmMni               Fact[int64]  `json:"shmmni" read:"/proc/sys/kernel/shmmni"`
 	PageSize             Fact[int64]  `json:"page_size"`
-	// Monitors are what resctrl can count of the last caches, space separated: llc_occupancy, mbm_total_bytes, mbm_local_bytes
+	// Monitors are what resctrl can count of the last caches, space separated: llc_occupancy, mbm_total_bytes,
+	// mbm_local_bytes
 	Monitors Fact[string] `json:"resctrl_monitors" read:"/sys/fs/resctrl/info/L3_MON/mon_features"`
 
 	DirtyExpire    Fact[float64] `json:"dirty_expire" read:"/proc/sys/vm/dirty_expire_centisecs cs"`       // s
@@ -259,8 +262,9 @@ type Kernel struct {
 	PIDMax       Fact[int64]  `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
 	AIOMaxNr     Fact[uint64] `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
 	// requests that programs have reserved
-	AIONr         Fact[uint64] `json:"aio_nr" read:"/proc/sys/fs/aio-nr" setup:"no"`
-	Threads       Fact[int64]  `json:"threads" setup:"no"`                                                   // of all processes
+	AIONr Fact[uint64] `json:"aio_nr" read:"/proc/sys/fs/aio-nr" setup:"no"`
+	// of all processes
+	Threads       Fact[int64]  `json:"threads" setup:"no"`
 	NVMeIOTimeout Fact[uint64] `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
 	// of systemd-logind; absent: the distribution's default
 	RemoveIPC    Fact[string] `json:"remove_ipc"`
@@ -271,7 +275,8 @@ type Kernel struct {
 	PressureCPU Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent" setup:"no"`
 	PressureIO  Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent" setup:"no"`
 
-	StalledIO     Fact[float64] `json:"stalled_io" read:"/proc/pressure/io stalled" show:"percent" setup:"no"` // share of time, full avg300
+	// share of time, full avg300
+	StalledIO     Fact[float64] `json:"stalled_io" read:"/proc/pressure/io stalled" show:"percent" setup:"no"`
 	StalledMemory Fact[float64] `json:"stalled_memory" read:"/proc/pressure/memory stalled" show:"percent" setup:"no"`
 	ClockSynced   Fact[bool]    `json:"clock_synchronised"` // as the program that sets the clock tells the kernel
 	Autogroup     Fact[int64]   `json:"sched_autogroup" read:"/proc/sys/kernel/sched_autogroup_enabled"`
@@ -293,9 +298,11 @@ type Mitigation struct {
 
 // Virt says on what the kernel runs and in what we run.
 type Virt struct {
-	Hypervisor Fact[string]  `json:"hypervisor"`                      // kvm, vmware, hyper-v, xen, PowerVM, PR/SM, ..., or none
-	Container  Fact[string]  `json:"container"`                       // docker, podman, kubernetes, lxc, ..., or none
-	Steal      Fact[float64] `json:"steal" show:"percent" setup:"no"` // share of CPU time since boot taken by the hypervisor
+	// kvm, vmware, hyper-v, xen, PowerVM, PR/SM, ..., or none
+	Hypervisor Fact[string] `json:"hypervisor"`
+	Container  Fact[string] `json:"container"` // docker, podman, kubernetes, lxc, ..., or none
+	// share of CPU time since boot taken by the hypervisor
+	Steal Fact[float64] `json:"steal" show:"percent" setup:"no"`
 }
 
 // Storage is where a path lies, from the mount down to the devices.
@@ -337,9 +344,10 @@ const (
 
 // StackLayer is one block device under a path; Depth counts from 0.
 type StackLayer struct {
-	Name  string       `json:"name" setup:"no"` // kernel name, as in dm-0
-	Kind  string       `json:"kind"`            // partition, lvm, crypt, dm-<target>, md-raid1, loop, virtio, nvme, pmem, scsi, ...
-	Label string       `json:"label"`           // dm name, md name, backing file, model
+	Name string `json:"name" setup:"no"` // kernel name, as in dm-0
+	// partition, lvm, crypt, dm-<target>, md-raid1, loop, virtio, nvme, pmem, scsi, ...
+	Kind  string       `json:"kind"`
+	Label string       `json:"label"` // dm name, md name, backing file, model
 	Depth int          `json:"depth"`
 	Queue *BlockDevice `json:"queue,omitempty"` // of whole devices
 }

@@ -67,7 +67,8 @@ func (f *Facts) AsRead(file string) string {
 		v := reflect.ValueOf(part)
 		for i := range v.NumField() {
 			name, form, _ := strings.Cut(v.Type().Field(i).Tag.Get("read"), " ")
-			if fact, ok := v.Field(i).Interface().(AnyFact); ok && name == file && slices.Contains([]string{"", "B", "words"}, form) {
+			if fact, ok := v.Field(i).Interface().(AnyFact); ok && name == file &&
+				slices.Contains([]string{"", "B", "words"}, form) {
 				if value, _, _, state, _ := fact.Any(); state == StateOK {
 					return strings.Trim(fmt.Sprint(value), "[]")
 				}

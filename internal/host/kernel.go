@@ -86,7 +86,10 @@ func readMemory(t Tree) Memory {
 	m := Memory{PageSize: readPageSize(t)}
 	fill(t, "", &m)
 	m.ShmSize = shmSize(readMounts(t, selfMounts), m.Total)
-	m.Monitors = Convert(m.Monitors, "", func(s string) (string, error) { return strings.Join(strings.Fields(s), " "), nil })
+	m.Monitors = Convert(m.Monitors, "", func(s string) (string, error) {
+		return strings.Join(strings.Fields(s), " "),
+			nil
+	})
 	if m.Monitors.State == StateAbsent && t.Exists(resctrlDir) { // the empty directory is there where the processor can
 		m.Monitors.Reason = "resctrl is not mounted; sudo mount -t resctrl resctrl " + resctrlDir + " shows it"
 	}

@@ -173,7 +173,8 @@ var errOutside = errors.New("its control group lies outside of what this process
 // begins at that group. In a namespace, paths begin at its root, and those outside of it with "/..".
 // A group that is below no mount is not to be seen, wherever this process itself is.
 func (c cgroups) at(group string, version int, controller string) cgroupView {
-	v := cgroupView{version: version, path: group, err: none("the cgroup file system is not mounted here"), source: selfMounts}
+	v := cgroupView{version: version, path: group, err: none("the cgroup file system is not mounted here"),
+		source: selfMounts}
 	fsType := map[int]string{1: "cgroup", 2: "cgroup2"}[version]
 	for i := len(c.mounts.mounts) - 1; i >= 0; i-- {
 		m := &c.mounts.mounts[i]
@@ -207,7 +208,8 @@ var errNoLimit = none("no limit")
 // set above ours holds for us, too. It is in the files of one version of the interface or the
 // other. A level without the file sets no limit; one that may not be read leaves
 // the answer open, unless another level limits us.
-func tightest[T int64 | float64](t Tree, v cgroupView, first, second, unit string, parse func(string) (T, error)) Fact[T] {
+func tightest[T int64 | float64](t Tree, v cgroupView, first, second, unit string,
+	parse func(string) (T, error)) Fact[T] {
 	if v.err != nil {
 		return Unknown[T](v.source, v.err)
 	}
@@ -223,8 +225,10 @@ func tightest[T int64 | float64](t Tree, v cgroupView, first, second, unit strin
 			b, err := t.Read(d + "/" + f)
 			texts, errs = append(texts, string(b)), cmp.Or(errs, err)
 		}
-		limit := Convert(Fact[string]{strings.Join(texts, " "), "", d + "/" + files[0], StateOf(errs), reason(errs)}, unit, parse)
-		if lower := limit.State == StateOK && limit.Value < best.Value; lower || best.State != StateOK && limit.State != StateAbsent {
+		limit := Convert(Fact[string]{strings.Join(texts, " "), "", d + "/" + files[0], StateOf(errs), reason(errs)}, unit,
+			parse)
+		if lower := limit.State == StateOK && limit.Value < best.Value; lower || best.State != StateOK &&
+			limit.State != StateAbsent {
 			best = limit
 		}
 	}

@@ -193,7 +193,8 @@ func (m mountTable) place(dir string) string {
 func (m mountTable) rootMount() *mount {
 	for i := range m.mounts {
 		c := &m.mounts[i]
-		if c.point == "/" && (c.parent == c.id || !slices.ContainsFunc(m.mounts, func(o mount) bool { return o.id == c.parent })) {
+		if c.point == "/" && (c.parent == c.id || !slices.ContainsFunc(m.mounts,
+			func(o mount) bool { return o.id == c.parent })) {
 			return c
 		}
 	}

@@ -18,19 +18,26 @@ type mysqlOption struct {
 }
 
 var mysqlOptions = []mysqlOption{
-	{"datadir", false}, {"innodb_log_group_home_dir", false}, {"innodb_flush_method", false}, {"innodb_use_native_aio", true},
-	{"large_pages", true}, {"innodb_buffer_pool_size", false}, {"innodb_flush_log_at_trx_commit", false}, {"sync_binlog", false},
-	{"log_bin", true}, {"innodb_doublewrite", true}, {"innodb_data_file_buffering", true}, {"innodb_log_file_buffering", true},
+	{"datadir", false}, {"innodb_log_group_home_dir", false}, {"innodb_flush_method", false},
+	{"innodb_use_native_aio", true},
+	{"large_pages", true}, {"innodb_buffer_pool_size", false}, {"innodb_flush_log_at_trx_commit", false},
+	{"sync_binlog", false},
+	{"log_bin", true}, {"innodb_doublewrite", true}, {"innodb_data_file_buffering", true},
+	{"innodb_log_file_buffering", true},
 	{"debug_no_sync", true}, {"persisted_globals_load", true},
 }
 
 // otherOptions are the options of the servers whose names are nearest to those (mariadbd --verbose --help of 11.8,
 // mysqld of 8.4): a beginning that one of them has too is not of one option.
-var otherOptions = []string{"innodb", "log", "date_format", "debug", "debug_no_thread_alarm", "innodb_log_file_size", "innodb_log_file_mmap",
-	"innodb_log_file_write_through", "innodb_log_files_in_group", "innodb_log_buffer_size", "innodb_flush_neighbors", "innodb_flush_sync",
+var otherOptions = []string{"innodb", "log", "date_format", "debug", "debug_no_thread_alarm", "innodb_log_file_size",
+	"innodb_log_file_mmap",
+	"innodb_log_file_write_through", "innodb_log_files_in_group", "innodb_log_buffer_size", "innodb_flush_neighbors",
+	"innodb_flush_sync",
 	"innodb_flush_log_at_timeout", "innodb_use_atomic_writes", "innodb_use_fdatasync", "innodb_buffer_pool_size_auto_min",
-	"innodb_buffer_pool_size_max", "innodb_buffer_pool_stats", "sync_frm", "sync_relay_log", "log_bin_index", "log_bin_compress",
-	"log_bin_trust_function_creators", "log_basename", "innodb_doublewrite_dir", "innodb_doublewrite_files", "innodb_data_file_path",
+	"innodb_buffer_pool_size_max", "innodb_buffer_pool_stats", "sync_frm", "sync_relay_log", "log_bin_index",
+	"log_bin_compress",
+	"log_bin_trust_function_creators", "log_basename", "innodb_doublewrite_dir", "innodb_doublewrite_files",
+	"innodb_data_file_path",
 	"innodb_data_file_write_through", "innodb_data_home_dir", "persist_only_admin_x509_subject"}
 
 // prefixes change what an option says; several may stand behind each other.
@@ -236,7 +243,8 @@ func optionText(line string) string {
 	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		value = value[1 : n-1]
 	}
-	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\b`, "\b", `\s`, " ", `\"`, `"`, `\'`, `'`)
+	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\b`, "\b", `\s`, " ", `\"`, `"`, `\'`,
+		`'`)
 	return name + "=" + unescape.Replace(value)
 }
 
@@ -245,8 +253,10 @@ func optionText(line string) string {
 var mysqlGroups = []string{"mysqld", "server", "mariadb", "mariadbd", "client-server", "galera", "mysql_cluster"}
 
 var (
-	errVersion = errors.New("a section for one version sets it, and no file tells the server's: ask the server (show variables)")
-	errSuffix  = errors.New("a section with a suffix sets it, and this user may not see the server's environment: run as root")
+	errVersion = errors.New(
+		"a section for one version sets it, and no file tells the server's: ask the server (show variables)")
+	errSuffix = errors.New(
+		"a section with a suffix sets it, and this user may not see the server's environment: run as root")
 )
 
 // reads says whether the server reads a section. The error is why that is not known.
@@ -259,7 +269,8 @@ func (p process) reads(group string, version Fact[string]) (bool, error) {
 		names = append(names, plain)
 	}
 	own := mysqlGroups
-	if v := version.Or(""); p.kind == "mysql" && len(v) > 1 && v[1] == '.' { // and no MariaDB under MySQL's name, which is 10 or later
+	// and no MariaDB under MySQL's name, which is 10 or later
+	if v := version.Or(""); p.kind == "mysql" && len(v) > 1 && v[1] == '.' {
 		own = []string{"mysqld", "server", "mysql_cluster"}
 	}
 	for _, name := range names {
@@ -339,7 +350,8 @@ func (p process) binaryLog(c conf, kind string, version, data Fact[string]) Fact
 	case name.State == StateAbsent && known: // MySQL 8 keeps one by default, beside its data
 		return data
 	case name.State == StateAbsent:
-		return Unknown[string](data.Source, errors.New("MySQL 8 keeps one beside its data by default, and no file tells the version"))
+		return Unknown[string](data.Source,
+			errors.New("MySQL 8 keeps one beside its data by default, and no file tells the version"))
 	case name.State != StateOK:
 		return name
 	}

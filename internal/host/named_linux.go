@@ -26,9 +26,11 @@ func (t Tree) named(p string) (string, error) {
 // kernelFiles are file systems whose files are no data: to read one may act, or wait (linux/magic.h). They may be
 // mounted anywhere, as in a container.
 var kernelFiles = []int64{
-	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,
+	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC,
+	unix.SECURITYFS_MAGIC,
 	unix.SELINUX_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.BPF_FS_MAGIC, unix.EFIVARFS_MAGIC,
-	unix.BINFMTFS_MAGIC, unix.PSTOREFS_MAGIC, unix.RDTGROUP_SUPER_MAGIC, unix.NSFS_MAGIC, 0x62656570, 0x19800202, // of fs/configfs/mount.c and ipc/mqueue.c
+	// of fs/configfs/mount.c and ipc/mqueue.c
+	unix.BINFMTFS_MAGIC, unix.PSTOREFS_MAGIC, unix.RDTGROUP_SUPER_MAGIC, unix.NSFS_MAGIC, 0x62656570, 0x19800202,
 }
 
 // ofFiles refuses what an open descriptor stands for, if it is the kernel's.

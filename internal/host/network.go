@@ -11,13 +11,14 @@ import (
 // Network holds settings and counters of TCP and of NFS' transport. They are those of the network
 // namespace that hostlab is in.
 type Network struct {
-	Somaxconn       Fact[int64] `json:"somaxconn" read:"/proc/sys/net/core/somaxconn"`
-	NetdevBacklog   Fact[int64] `json:"netdev_max_backlog" read:"/proc/sys/net/core/netdev_max_backlog"`
-	RmemDefault     Fact[int64] `json:"rmem_default" read:"/proc/sys/net/core/rmem_default B"`
-	RmemMax         Fact[int64] `json:"rmem_max" read:"/proc/sys/net/core/rmem_max B"`
-	WmemDefault     Fact[int64] `json:"wmem_default" read:"/proc/sys/net/core/wmem_default B"`
-	WmemMax         Fact[int64] `json:"wmem_max" read:"/proc/sys/net/core/wmem_max B"`
-	TCPRmem         Fact[[]int] `json:"tcp_rmem" read:"/proc/sys/net/ipv4/tcp_rmem words"` // least, first and largest, in B
+	Somaxconn     Fact[int64] `json:"somaxconn" read:"/proc/sys/net/core/somaxconn"`
+	NetdevBacklog Fact[int64] `json:"netdev_max_backlog" read:"/proc/sys/net/core/netdev_max_backlog"`
+	RmemDefault   Fact[int64] `json:"rmem_default" read:"/proc/sys/net/core/rmem_default B"`
+	RmemMax       Fact[int64] `json:"rmem_max" read:"/proc/sys/net/core/rmem_max B"`
+	WmemDefault   Fact[int64] `json:"wmem_default" read:"/proc/sys/net/core/wmem_default B"`
+	WmemMax       Fact[int64] `json:"wmem_max" read:"/proc/sys/net/core/wmem_max B"`
+	// least, first and largest, in B
+	TCPRmem         Fact[[]int] `json:"tcp_rmem" read:"/proc/sys/net/ipv4/tcp_rmem words"`
 	TCPWmem         Fact[[]int] `json:"tcp_wmem" read:"/proc/sys/net/ipv4/tcp_wmem words"`
 	SynBacklog      Fact[int64] `json:"tcp_max_syn_backlog" read:"/proc/sys/net/ipv4/tcp_max_syn_backlog"`
 	SynRetries      Fact[int64] `json:"tcp_syn_retries" read:"/proc/sys/net/ipv4/tcp_syn_retries"`
@@ -35,7 +36,8 @@ type Network struct {
 	NFSSlots        Fact[int64] `json:"tcp_max_slot_table_entries" read:"/proc/sys/sunrpc/tcp_max_slot_table_entries"`
 	PassiveOpens    Fact[int64] `json:"passive_opens" setup:"no"`    // connections accepted since boot
 	ListenOverflows Fact[int64] `json:"listen_overflows" setup:"no"` // of them, those that found a server's queue full
-	ListenDrops     Fact[int64] `json:"listen_drops" setup:"no"`     // those, and others that were dropped at a listening socket
+	// those, and others that were dropped at a listening socket
+	ListenDrops Fact[int64] `json:"listen_drops" setup:"no"`
 
 	Cards []NetworkCard `json:"cards"`
 }

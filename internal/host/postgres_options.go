@@ -139,8 +139,9 @@ func postgresLine(line string) (name, value string) {
 	return strings.ToLower(m[1]), m[4]
 }
 
-var postgresRE = lazyre.New(`(?i)^\s*(include_if_exists|include_dir|include|fsync|synchronous_commit|full_page_writes|` +
-	`wal_sync_method|huge_pages|shared_buffers)(\s*=\s*|\s+|)('(?:[^'\\]|''|\\.)*'|)([^\s#']*)`)
+var postgresRE = lazyre.New(
+	`(?i)^\s*(include_if_exists|include_dir|include|fsync|synchronous_commit|full_page_writes|` +
+		`wal_sync_method|huge_pages|shared_buffers)(\s*=\s*|\s+|)('(?:[^'\\]|''|\\.)*'|)([^\s#']*)`)
 
 // postgresLines leaves of a configuration the lines that are read. Others may hold passwords.
 func postgresLines(data []byte) []byte {

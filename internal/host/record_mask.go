@@ -22,7 +22,8 @@ func knownTag(tag []byte) []byte {
 
 // serverEnviron leaves of a server's environment that, where databases keep their data and options, and what is loaded
 // before their own code.
-var serverEnviron = ofEnviron("container", "PGDATA", "SAPSYSTEMNAME", "MYSQL_GROUP_SUFFIX", "MYSQL_HOME", "MARIADB_HOME", "HOME",
+var serverEnviron = ofEnviron("container", "PGDATA", "SAPSYSTEMNAME", "MYSQL_GROUP_SUFFIX", "MYSQL_HOME",
+	"MARIADB_HOME", "HOME",
 	"LD_PRELOAD")
 
 func ofEnviron(names ...string) func([]byte) []byte {
@@ -49,7 +50,8 @@ func makerOf(table []byte) []byte {
 
 // confLines leaves of a database's configuration sections, directories and what meets the platform. Other
 // lines may hold passwords.
-var confLines = matching(lazyre.New(`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`))
+var confLines = matching(lazyre.New(
+	`(?mi)^\s*(\[.*\]|(basepath_\w+|default(data|log)dir|writethrough|traceflag\d+)\s*=.*)$`))
 
 // matching leaves of a file what a pattern matches, a line each.
 func matching(line *lazyre.Regexp) func([]byte) []byte {
@@ -77,7 +79,8 @@ var (
 	uuidRE = lazyre.New(`\b[0-9A-Fa-f]{8}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{12}\b`)
 	hexRE  = lazyre.New(`\b[0-9a-f]{32,}\b`) // container ids, WWIDs as dm names, machine ids
 	macRE  = lazyre.New(`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`)
-	enxRE  = lazyre.New(`\benx[0-9a-f]{12}\b`) // network interfaces that are named by their MAC address (systemd.net-naming-scheme(7))
+	// network interfaces that are named by their MAC address (systemd.net-naming-scheme(7))
+	enxRE  = lazyre.New(`\benx[0-9a-f]{12}\b`)
 	diskRE = lazyre.New(`/dev/disk/by-(?:id|uuid|partuuid|path|label|partlabel)/[^\s/]+`)
 	ipv4RE = lazyre.New(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
 	mailRE = lazyre.New(`\([^\s()@]+@[^\s()]+\)`)
@@ -92,7 +95,10 @@ func (m *recordMask) ids(s string) string {
 		return m.as("disk", v, func(n int) string { return fmt.Sprintf("%s/disk%d", path.Dir(v), n) })
 	})
 	s = uuidRE.ReplaceAllStringFunc(s, func(v string) string {
-		return m.as("uuid", v, func(n int) string { return fmt.Sprintf("00000000%c0000%[1]c0000%[1]c0000%[1]c%012x", v[8], n) })
+		return m.as("uuid", v, func(n int) string {
+			return fmt.Sprintf("00000000%c0000%[1]c0000%[1]c0000%[1]c%012x", v[8],
+				n)
+		})
 	})
 	s = hexRE.ReplaceAllStringFunc(s, func(v string) string {
 		return m.as("hex", v, func(n int) string { return fmt.Sprintf("%0*x", len(v), n) })

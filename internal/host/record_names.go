@@ -12,11 +12,12 @@ import (
 // commonNames are names of hosts that are also words of paths and files. To
 // replace one would change what a recording says, and it tells nobody which host
 // it is.
-var commonNames = strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
-	"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
-	"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
-	"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
-	"rw ro defaults none relatime etc usr var opt srv mnt run sys proc dev custom config global")
+var commonNames = strings.Fields(
+	"localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
+		"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
+		"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
+		"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
+		"rw ro defaults none relatime etc usr var opt srv mnt run sys proc dev custom config global")
 
 // wordsOf is the set of them, and of the words of paths that the kernel names.
 func wordsOf(paths []string) map[string]bool {
@@ -130,7 +131,8 @@ func serverArgs(s string) string {
 			if end := strings.IndexAny(a, " \n"); end >= 0 {
 				args[i] = a[:end]
 			}
-		case a == "" || a == "-c" || luceneMains[a] != "" || kept && (hasValue || long) || keepNext && strings.HasPrefix(a, "/"):
+		case a == "" || a == "-c" || luceneMains[a] != "" || kept && (hasValue || long) || keepNext &&
+			strings.HasPrefix(a, "/"):
 		case postgresD.MatchString(a): // Java's -D may hold anything
 		case long && hasValue:
 			args[i] = name + "=redacted"
@@ -145,9 +147,10 @@ func serverArgs(s string) string {
 
 // keptOptions are the options of a file system of another machine that say how it
 // is used. Others name machines and users.
-var keptOptions = lazyre.New(`^(rw|ro|sync|async|dirsync|hard|soft|softerr|(no|rel|strict|lazy)?atime|nodiratime|no(suid|dev|exec)|` +
-	`(vers|nfsvers|proto|trans|[rwm]size|timeo|retrans|nconnect|ac(reg|dir)(min|max)|actimeo|lookupcache|local_lock|cache|access|version)=[\w.]+|` +
-	`noac|nolock|fsc|intr|nointr|default_permissions|allow_other|posix|mfsymlinks|serverino|dax|dax=\w+)$`)
+var keptOptions = lazyre.New(
+	`^(rw|ro|sync|async|dirsync|hard|soft|softerr|(no|rel|strict|lazy)?atime|nodiratime|no(suid|dev|exec)|` +
+		`(vers|nfsvers|proto|trans|[rwm]size|timeo|retrans|nconnect|ac(reg|dir)(min|max)|actimeo|lookupcache|local_lock|cache|access|version)=[\w.]+|` +
+		`noac|nolock|fsc|intr|nointr|default_permissions|allow_other|posix|mfsymlinks|serverino|dax|dax=\w+)$`)
 
 // mountLines leaves of mounts of other machines' file systems how they are used.
 func mountLines(s string) string {

@@ -33,15 +33,18 @@ func (p process) nodes() Fact[[]int64] {
 	children := t.Text(p.file("task/" + strconv.Itoa(p.pid) + "/children")).Or("")
 	for _, id := range append([]string{strconv.Itoa(p.pid)}, strings.Fields(children)...) {
 		status := t.Text("/proc/" + id + "/status")
-		if shared := statusLine(status, "RssShmem", "B", parseKiB).Or(0) + statusLine(status, "HugetlbPages", "B", parseKiB).Or(0); shared > most {
+		if shared := statusLine(status, "RssShmem", "B", parseKiB).Or(0) + statusLine(status, "HugetlbPages", "B",
+			parseKiB).Or(0); shared > most {
 			if n, err := strconv.Atoi(id); err == nil {
 				pid, most = n, shared
 			}
 		}
 	}
 	file := "/proc/" + strconv.Itoa(pid) + "/numa_maps"
-	if pages := statusLine(t.Text("/proc/"+strconv.Itoa(pid)+"/status"), "VmRSS", "B", parseKiB).Or(0) >> 12; pages > mostWalked {
-		return Unknown[[]int64](file, fmt.Errorf("the kernel would look at %d million pages; numastat -p %d does it", pages>>20, pid))
+	if pages := statusLine(t.Text("/proc/"+strconv.Itoa(pid)+"/status"), "VmRSS", "B",
+		parseKiB).Or(0) >> 12; pages > mostWalked {
+		return Unknown[[]int64](file, fmt.Errorf("the kernel would look at %d million pages; numastat -p %d does it",
+			pages>>20, pid))
 	}
 	var list []int64
 	f, err := t.file(file)

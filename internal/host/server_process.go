@@ -46,7 +46,8 @@ func (p process) preload() Fact[string] {
 	if !p.hidden {
 		all = p.t.Text(p.seen("/etc/ld.so.preload"))
 	}
-	named := strings.Join(strings.FieldsFunc(p.environ("LD_PRELOAD")+" "+all.Or(""), func(r rune) bool { return r == ':' || r <= ' ' }), " ")
+	named := strings.Join(strings.FieldsFunc(p.environ("LD_PRELOAD")+" "+all.Or(""),
+		func(r rune) bool { return r == ':' || r <= ' ' }), " ")
 	switch {
 	case named != "":
 		return Known(named, "", firstKnown(environ, all).Source)

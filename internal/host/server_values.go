@@ -16,8 +16,10 @@ type platformSetting struct {
 // platformSettings are those of each kind of server: how commits reach the device, huge pages, the size of the cache,
 // and MongoDB's connections, which take mappings.
 var platformSettings = map[string][]platformSetting{
-	"postgresql": {{"fsync", pgSwitch}, {"synchronous_commit", pgWord("local", "remote_write", "remote_apply", "on", "off")},
-		{"full_page_writes", pgSwitch}, {"wal_sync_method", pgWord("fsync", "fdatasync", "open_sync", "open_datasync", "fsync_writethrough")},
+	"postgresql": {{"fsync", pgSwitch}, {"synchronous_commit",
+		pgWord("local", "remote_write", "remote_apply", "on", "off")},
+		{"full_page_writes", pgSwitch}, {"wal_sync_method",
+			pgWord("fsync", "fdatasync", "open_sync", "open_datasync", "fsync_writethrough")},
 		{"huge_pages", pgWord("on", "off", "try")}, {"shared_buffers", nil}},
 	"mariadb": append([]platformSetting{{"innodb_data_file_buffering", mySwitch}, {"innodb_log_file_buffering", mySwitch},
 		{"debug_no_sync", mySwitch}}, innodb...),
@@ -86,7 +88,8 @@ func beginning(list []string, s string) (word string, ok bool) {
 // pgSwitch is a boolean of PostgreSQL: the beginning of true, false, yes, no, on or off, if only one begins so; or 1
 // or 0 (parse_bool_with_len in utils/adt/bool.c, PostgreSQL 17).
 func pgSwitch(s string) (string, bool) {
-	on := map[string]string{"true": "on", "yes": "on", "on": "on", "1": "on", "false": "off", "no": "off", "off": "off", "0": "off"}
+	on := map[string]string{"true": "on", "yes": "on", "on": "on", "1": "on", "false": "off", "no": "off", "off": "off",
+		"0": "off"}
 	word, ok := beginning([]string{"true", "false", "yes", "no", "on", "off", "1", "0"}, s)
 	return on[word], ok
 }

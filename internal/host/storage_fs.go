@@ -8,7 +8,8 @@ var (
 	networkFS = map[string]string{
 		"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smbfs": "SMB", "ceph": "CephFS", "glusterfs": "GlusterFS",
 		"lustre": "Lustre", "afs": "AFS", "beegfs": "BeeGFS", "gpfs": "GPFS", "orangefs": "OrangeFS", "pvfs2": "OrangeFS",
-		"ncpfs": "NetWare", "coda": "Coda", "wekafs": "WEKA", "davfs": "WebDAV", "fuse.davfs": "WebDAV", "fuse.sshfs": "SSHFS",
+		"ncpfs": "NetWare", "coda": "Coda", "wekafs": "WEKA", "davfs": "WebDAV", "fuse.davfs": "WebDAV",
+		"fuse.sshfs":     "SSHFS",
 		"fuse.glusterfs": "GlusterFS", "fuse.ceph": "CephFS", "fuse.ceph-fuse": "CephFS", "fuse.s3fs": "S3",
 		"fuse.mount-s3": "S3", "fuse.gcsfuse": "Google Cloud Storage", "fuse.blobfuse": "Azure Blob Storage",
 		"fuse.blobfuse2": "Azure Blob Storage", "fuse.rclone": "rclone", "fuse.juicefs": "JuiceFS", "fuse.JuiceFS": "JuiceFS",

@@ -27,7 +27,8 @@ func (f *Facts) Document(started time.Time, machine string) *document.Document {
 		Machine string    `json:"machine,omitempty"`
 		*Facts
 	}{f.Kind, f.Schema, started, machine, f}
-	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), When: started, Sections: f.Sections(), Data: data}
+	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), When: started,
+		Sections: f.Sections(), Data: data}
 	d.Rows = document.PairRows(d.Sections)
 	for _, s := range f.Summary() {
 		d.Answer = append(d.Answer, document.Line{Text: s})
@@ -279,7 +280,8 @@ func (b *blocks) values(name string, cells []cell, ofCPUs bool) {
 	}
 	if len(lines) > most && len(numbers) == len(cells) {
 		all := cell{source: lines[0].source, objects: len(cells)}
-		all.text = result.Format(slices.Min(numbers), lines[0].unit) + " to " + result.Format(slices.Max(numbers), lines[0].unit)
+		all.text = result.Format(slices.Min(numbers), lines[0].unit) + " to " +
+			result.Format(slices.Max(numbers), lines[0].unit)
 		for _, l := range lines {
 			all.cpus = append(all.cpus, l.cpus...)
 		}

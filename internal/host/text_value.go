@@ -14,7 +14,8 @@ import (
 // short are the words of names in JSON that people write otherwise.
 var short = map[string]string{"aio": "AIO", "bios": "BIOS", "cpu": "CPU", "cpus": "CPUs", "dax": "DAX", "dma": "DMA",
 	"epb": "EPB", "epp": "EPP", "epps": "EPPs",
-	"fua": "FUA", "io": "I/O", "ksm": "KSM", "numa": "NUMA", "nvme": "NVMe", "os": "OS", "pct": "%", "pid": "PID", "smt": "SMT",
+	"fua": "FUA", "io": "I/O", "ksm": "KSM", "numa": "NUMA", "nvme": "NVMe", "os": "OS", "pct": "%", "pid": "PID",
+	"smt": "SMT",
 	"sql": "SQL", "thp": "THP"}
 
 func label(f reflect.StructField) string {

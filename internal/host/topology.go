@@ -28,7 +28,10 @@ func readTopology(t Tree) Topology {
 		top.NUMA = append(top.NUMA, n)
 	}
 	online := top.Online.Or(nil)
-	capacity := sideBySide(online, readers(), func(id int) Fact[int64] { return t.Int(cpuPath(id)+"/cpu_capacity", "", 1) })
+	capacity := sideBySide(online, readers(), func(id int) Fact[int64] {
+		return t.Int(cpuPath(id)+"/cpu_capacity", "",
+			1)
+	})
 	top.CoreTypes = coreTypes(t, online, capacity)
 	typeOf := map[int]string{}
 	for _, ct := range top.CoreTypes {
@@ -186,7 +189,8 @@ func coreTypes(t Tree, cpus []int, capacity []Fact[int64]) []CoreType {
 		return oneType(cpus, capacity)
 	}
 	return ranked(byCapacity, func(v int64) CoreType {
-		return CoreType{Name: "capacity-" + strconv.FormatInt(v, 10), Capacity: Known(v, "", cpuPath(byCapacity[v][0])+"/cpu_capacity")}
+		return CoreType{Name: "capacity-" + strconv.FormatInt(v, 10),
+			Capacity: Known(v, "", cpuPath(byCapacity[v][0])+"/cpu_capacity")}
 	})
 }
 

@@ -35,7 +35,8 @@ const maxFile = 16 << 20
 
 // errNamed is a path that others name, below what the kernel makes up. To open it may act: a watchdog begins to count,
 // and /proc/kmsg gives its lines away.
-var errNamed = errors.New("it lies below /dev, /proc or /sys, where hostlab opens nothing that others name; name a regular file")
+var errNamed = errors.New(
+	"it lies below /dev, /proc or /sys, where hostlab opens nothing that others name; name a regular file")
 
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxFile>>20)
 

@@ -155,8 +155,10 @@ func readHypervisor(t Tree) Fact[string] {
 
 // makers begin the names of those whose machines are no guests. Of any other name DMI does not tell whether it is a
 // maker's or a hypervisor's.
-var makers = []string{"Dell", "HP", "Hewlett", "Lenovo", "Supermicro", "GIGABYTE", "Giga Computing", "FUJITSU", "Fujitsu", "HUAWEI", "Huawei",
-	"Inspur", "IEIT", "H3C", "New H3C", "xFusion", "Sugon", "ASRock", "ASUS", "Ampere", "Cavium", "Marvell", "Foxconn", "Quanta", "Wiwynn",
+var makers = []string{"Dell", "HP", "Hewlett", "Lenovo", "Supermicro", "GIGABYTE", "Giga Computing", "FUJITSU",
+	"Fujitsu", "HUAWEI", "Huawei",
+	"Inspur", "IEIT", "H3C", "New H3C", "xFusion", "Sugon", "ASRock", "ASUS", "Ampere", "Cavium", "Marvell", "Foxconn",
+	"Quanta", "Wiwynn",
 	"Cisco", "IBM", "Intel", "NVIDIA", "Apple", "LENOVO", "Loongson", "SiFive", "Raspberry Pi"}
 
 // makerOrGuest decides by who made the machine, where no processor's flag does.
@@ -166,12 +168,14 @@ func makerOrGuest(t Tree) Fact[string] {
 	metal := strings.Contains(dmi(t, "product_name").Or(""), ".metal") // of AWS, whose customer has the whole machine
 	switch {
 	case !known:
-		return absentFact[string](cpuinfoPath, "this architecture has no hypervisor flag, and neither DMI nor a device tree tells")
+		return absentFact[string](cpuinfoPath,
+			"this architecture has no hypervisor flag, and neither DMI nor a device tree tells")
 	case metal || slices.ContainsFunc(makers, func(m string) bool { return strings.HasPrefix(name, m) }):
 		return Known("none", "", fmt.Sprintf("%ssys_vendor: %s makes machines", dmiDir, clip(name)))
 	}
-	return Unknown[string](dmiDir+"sys_vendor", fmt.Errorf("this architecture has no hypervisor flag, and %s may be a maker's name or a "+
-		"hypervisor's: systemd-detect-virt may know it", clip(name)))
+	return Unknown[string](dmiDir+"sys_vendor",
+		fmt.Errorf("this architecture has no hypervisor flag, and %s may be a maker's name or a "+
+			"hypervisor's: systemd-detect-virt may know it", clip(name)))
 }
 
 const sysinfoPath = "/proc/sysinfo"

@@ -143,9 +143,12 @@ func windowsSQLServers(reg hklm, look func(service string) (Service, error)) (co
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		key := sqlKey + `\` + ids[name]
 		s := SQLServer{Instance: name, Service: "MSSQL$" + name,
-			Version: firstKnown(notEmpty(regText(reg, key+`\Setup`, "PatchLevel")), notEmpty(regText(reg, key+`\Setup`, "Version"))),
-			Edition: notEmpty(regText(reg, key+`\Setup`, "Edition")), DataDir: notEmpty(regText(reg, key+`\MSSQLServer`, "DefaultData")),
-			LogDir: firstKnown(notEmpty(regText(reg, key+`\MSSQLServer`, "DefaultLog")), masterLog(reg, key+`\MSSQLServer\Parameters`))}
+			Version: firstKnown(notEmpty(regText(reg, key+`\Setup`, "PatchLevel")),
+				notEmpty(regText(reg, key+`\Setup`, "Version"))),
+			Edition: notEmpty(regText(reg, key+`\Setup`, "Edition")),
+			DataDir: notEmpty(regText(reg, key+`\MSSQLServer`, "DefaultData")),
+			LogDir: firstKnown(notEmpty(regText(reg, key+`\MSSQLServer`, "DefaultLog")),
+				masterLog(reg, key+`\MSSQLServer\Parameters`))}
 		if strings.EqualFold(name, "MSSQLSERVER") { // the default instance
 			s.Service = name
 		}

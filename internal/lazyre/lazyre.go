@@ -1,5 +1,5 @@
-// Package lazyre has regular expressions that are compiled when they are first used. A command uses few of those that the
-// program holds, and compiling all of them took a third of the time until its first line.
+// Package lazyre has regular expressions that are compiled when they are first used. A command uses few of those that
+// the program holds, and compiling all of them took a third of the time until its first line.
 package lazyre
 
 import (

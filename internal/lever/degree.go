@@ -42,8 +42,9 @@ func (in *input) degree() *draft {
 		l.unbounded(l.disturbed)
 	case e.HasInterval():
 		l.bounded(1-e.Low, Measured,
-			fmt.Sprintf("at degree %d each CPU did at least %s of the work that it does alone; the loss includes other load during "+
-				"the test", top, Percent(max(0, e.Low))))
+			fmt.Sprintf(
+				"at degree %d each CPU did at least %s of the work that it does alone; the loss includes other load during "+
+					"the test", top, Percent(max(0, e.Low))))
 	default:
 		l.unbounded("too few rounds for an interval")
 	}
@@ -145,11 +146,13 @@ func (in *input) setDegree(best int) Next {
 		switch d.Kind {
 		case "postgresql":
 			// Workers come on top of the leader.
-			return Next{Command: fmt.Sprintf(`psql -c "alter system set max_parallel_workers_per_gather = %d" -c "select pg_reload_conf()"`, best-1)}
+			return Next{Command: fmt.Sprintf(
+				`psql -c "alter system set max_parallel_workers_per_gather = %d" -c "select pg_reload_conf()"`, best-1)}
 		case "sqlserver":
 			return Next{Command: fmt.Sprintf(`sqlcmd -Q "exec sp_configure 'max degree of parallelism', %d; reconfigure"`, best)}
 		}
 	}
-	return Next{Note: fmt.Sprintf("try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server "+
-		"MAXDOP %d)", best, best-1, best)}
+	return Next{Note: fmt.Sprintf(
+		"try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server "+
+			"MAXDOP %d)", best, best-1, best)}
 }

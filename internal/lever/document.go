@@ -201,7 +201,8 @@ func (l *Lever) steps() (out []document.Block) {
 		out = append(out, document.Line{Text: why})
 	}
 	if l.Try != "" {
-		out = append(out, document.Commands{{Line: l.Try, Why: upperFirst(l.Title()) + ": test it on this service, in use; that takes hours, " +
+		out = append(out, document.Commands{{Line: l.Try, Why: upperFirst(l.Title()) +
+			": test it on this service, in use; that takes hours, " +
 			"or 10 minutes with --quick"}})
 	}
 	return out

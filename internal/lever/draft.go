@@ -41,7 +41,8 @@ func newInput(role check.Role, facts *host.Facts, results []check.Result, outcom
 // judge makes all levers that probes and checks speak of.
 func (in *input) judge() []*draft {
 	drafts := []*draft{in.frequency(), in.idle(), in.smt(), in.logDevice(), in.degree(),
-		in.settings(Memory, "the cost of paging, huge pages and write-back depends on the workload's memory; no quick probe shows it"),
+		in.settings(Memory,
+			"the cost of paging, huge pages and write-back depends on the workload's memory; no quick probe shows it"),
 		in.settings(Kernel, "a limit costs nothing until the work reaches it and stops, so its cost is not a share of time")}
 	for _, d := range drafts {
 		in.elsewhere(d)
@@ -151,7 +152,8 @@ func (in *input) rest(d *draft, why string) {
 	}
 	passed := 0
 	for _, r := range in.results {
-		if r.Subject == d.name && (r.Status == check.OK || r.Status == check.Finding) { // what only informs is as it should be
+		// what only informs is as it should be
+		if r.Subject == d.name && (r.Status == check.OK || r.Status == check.Finding) {
 			passed++
 		}
 	}

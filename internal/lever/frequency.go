@@ -36,8 +36,9 @@ func (in *input) frequency() *draft {
 	case held != nil:
 		l.decide(Capped, watch, l.held, in.clockSays(r, clock))
 	case r.reason == NoEffect && clock.full():
-		l.decide(NoEffect, Next{}, fmt.Sprintf("after a pause, arithmetic takes at most %s as long, so the clock does not drop "+
-			"in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
+		l.decide(NoEffect, Next{},
+			fmt.Sprintf("after a pause, arithmetic takes at most %s as long, so the clock does not drop "+
+				"in 100 ms of idling%s", result.Format(max(1, r.worst), "ratio"), in.while()))
 		if clock.max == 0 {
 			l.text += ". This test cannot see a permanent cap"
 		}

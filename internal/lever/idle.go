@@ -133,8 +133,9 @@ func (in *input) idleBound(l *draft, family []result.Measurement, r reading, lat
 	case late.complete:
 		wake, how = max(0, late.high), fmt.Sprintf("a thread woke up to %s late", result.Format(max(0, late.high), "s"))
 	case deep != nil:
-		wake, from, how = stated, Cited, fmt.Sprintf("the kernel gives %s as the exit latency of %s, the deepest state in use",
-			result.Format(stated, "s"), deep.Name.Or("it"))
+		wake, from, how = stated, Cited,
+			fmt.Sprintf("the kernel gives %s as the exit latency of %s, the deepest state in use",
+				result.Format(stated, "s"), deep.Name.Or("it"))
 	}
 	l.bound.Of = "a 10 ms burst of work after a pause"
 	switch {
@@ -160,9 +161,10 @@ func (in *input) idleBound(l *draft, family []result.Measurement, r reading, lat
 			from = Computed
 		}
 		l.bound.Of = fmt.Sprintf(l2Burst, slice)
-		l.bounded(most, from, fmt.Sprintf("after a pause, work with memory took up to %s as long, beyond what arithmetic loses, and "+
-			"%s; this includes other tenants that empty the caches",
-			result.Format(max(1, r.worst), "ratio"), how))
+		l.bounded(most, from,
+			fmt.Sprintf("after a pause, work with memory took up to %s as long, beyond what arithmetic loses, and "+
+				"%s; this includes other tenants that empty the caches",
+				result.Format(max(1, r.worst), "ratio"), how))
 	}
 }
 

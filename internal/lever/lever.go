@@ -36,7 +36,8 @@ var Names = []string{Clock, Idle, SMT, CPUs, Neighbour, Quota, Steal, Limit, Log
 var titles = map[string]string{
 	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs",
 	Neighbour: "other programs", Quota: "CPU quota", Steal: "hypervisor", Log: "log device",
-	Limit: "cloud's limit", Data: "data device", Network: "network", Memory: "memory", Degree: "parallelism", Kernel: "kernel limits",
+	Limit: "cloud's limit", Data: "data device", Network: "network", Memory: "memory", Degree: "parallelism",
+	Kernel: "kernel limits",
 }
 
 // Title is a lever's name for people.
@@ -228,8 +229,9 @@ const Nothing = 0.0005
 // Bounded reports that something limits its gain: all of the time is no limit.
 func (l *Lever) Bounded() bool { return l.AtMost != nil && *l.AtMost < 0.995 }
 
-// tried are the levers whose likely gain was within a third of the one that a bench measured when the cause was taken away, in four of
-// five loads: bench/causes, of the clock bench/live-clock. Of other programs it was in half of them: their clients and the service itself take the CPUs that become free.
+// tried are the levers whose likely gain was within a third of the one that a bench measured when the cause was taken
+// away, in four of five loads: bench/causes, of the clock bench/live-clock. Of other programs it was in half of them:
+// their clients and the service itself take the CPUs that become free.
 var tried = []string{Clock, Quota, Log, Data}
 
 // Expected is the likely gain as far as it is shown; nil: it is not known well enough, so that the bound alone is.

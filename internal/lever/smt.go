@@ -59,8 +59,9 @@ func (in *input) smt() *draft {
 		return l
 	}
 	l.bounded(1-e.Low, Measured,
-		fmt.Sprintf("with a scan on its sibling, a thread that takes locks kept at least %s of its rate; in this test, moving the "+
-			"scan to another core gives back at most %s",
+		fmt.Sprintf(
+			"with a scan on its sibling, a thread that takes locks kept at least %s of its rate; in this test, moving the "+
+				"scan to another core gives back at most %s",
 			Percent(max(0, e.Low)), Percent(max(0, 1-e.Low))))
 	switch {
 	case 1-e.High > sib.NoiseFloor && e.High < harmSibling:
@@ -75,8 +76,9 @@ func (in *input) smt() *draft {
 		l.effect = 1 - e.High
 		l.says = fmt.Sprintf("a thread that takes locks keeps %s of its rate (%s) with a scan on its sibling", short(sib),
 			Count(sib))
-		l.decide(Slight, in.assess(), fmt.Sprintf("a scan on the sibling may slow threads that take locks, but perhaps by less than "+
-			"the %s that counts as harm: they kept %s of their rate", Percent(1-harmSibling), short(sib)))
+		l.decide(Slight, in.assess(),
+			fmt.Sprintf("a scan on the sibling may slow threads that take locks, but perhaps by less than "+
+				"the %s that counts as harm: they kept %s of their rate", Percent(1-harmSibling), short(sib)))
 	}
 	return l
 }
@@ -98,8 +100,9 @@ func (in *input) smtHarm(l *draft, sib, other *result.Measurement) {
 	default:
 		next := remedy(l.todo).or(step("lscpu --extended=CPU,CORE,SOCKET",
 			"shows the cores; pin scanning jobs to cores of their own with taskset -c"))
-		l.decide(Costs, next, fmt.Sprintf("%s, and %s with the scan on another core: keep scans and log writers on different cores",
-			l.says, short(other))+in.throughputs())
+		l.decide(Costs, next,
+			fmt.Sprintf("%s, and %s with the scan on another core: keep scans and log writers on different cores",
+				l.says, short(other))+in.throughputs())
 		return
 	}
 	l.decide(reason, in.assess(), l.says, why+in.throughputs())

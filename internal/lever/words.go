@@ -104,7 +104,8 @@ func (r reading) why() string {
 	case Spoilt:
 		return r.disturbed
 	case Inverted:
-		return fmt.Sprintf("faster after the pause (%s): the measurement is wrong, or the CPU was throttled while it was busy",
+		return fmt.Sprintf(
+			"faster after the pause (%s): the measurement is wrong, or the CPU was throttled while it was busy",
 			short(r.m))
 	case Evicted:
 		return "other work ran on the CPU in the pauses and may have emptied the caches"

@@ -59,8 +59,8 @@ const (
 	StepTimeP50 Response = "step_time_p50" // s
 	StepTimeP95 Response = "step_time_p95" // s
 	StepTimeP99 Response = "step_time_p99" // s
-	// s of busy CPU per step, Commit: with its part of the log writer's. With Workload.Each: for a step's mean work, so that a
-	// step which outlasts the simulation counts for what was done of it.
+	// s of busy CPU per step, Commit: with its part of the log writer's. With Workload.Each: for a step's mean work, so
+	// that a step which outlasts the simulation counts for what was done of it.
 	CPUSeconds  Response = "cpu_seconds"
 	Throughput  Response = "throughput"  // steps/s
 	Utilisation Response = "utilisation" // 1, busy share of all CPUs
@@ -330,8 +330,9 @@ type Workload struct {
 	MemoryShare float64   `toml:"memory_share" json:"memory_share"`
 	Placement   Placement `toml:"placement" json:"placement"`
 
-	Device    Dist `toml:"device" json:"device"`         // Commit: latency of one flush, s
-	FlushWork Dist `toml:"flush_work" json:"flush_work"` // Commit: CPU work of the log writer before each flush, s; may be zero
+	Device Dist `toml:"device" json:"device"` // Commit: latency of one flush, s
+	// Commit: CPU work of the log writer before each flush, s; may be zero
+	FlushWork Dist `toml:"flush_work" json:"flush_work"`
 }
 
 // Lengths are how long a user computes and thinks in turn.

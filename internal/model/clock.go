@@ -41,7 +41,8 @@ type Task struct {
 // emulated frequency stands for.
 func Stepped(cpus int, floor float64) Machine {
 	const full = 1e9
-	m := Machine{Name: "emulated", Source: "states in steps of 5 % of full speed, emulated", Sockets: 1, CoresPerSocket: cpus,
+	m := Machine{Name: "emulated", Source: "states in steps of 5 % of full speed, emulated", Sockets: 1,
+		CoresPerSocket: cpus,
 		ThreadsPerCore: 1,
 		Nominal:        full, SMTRate: 1, Domain: PerThread, Power: Power{LowVolts: 1, NominalVolts: 1}}
 	for k := 0; ; k++ {

@@ -23,7 +23,8 @@ func Compare(ctx context.Context, c Case, baseline Policy, policies []Policy, o 
 
 // CompareAll is Compare of several cases, all in parallel. Without policies each case has
 // its own.
-func CompareAll(ctx context.Context, cases []Case, baseline Policy, policies []Policy, o Options) ([]Comparison, error) {
+func CompareAll(ctx context.Context, cases []Case, baseline Policy, policies []Policy,
+	o Options) ([]Comparison, error) {
 	out, refused, err := compareEach(ctx, cases, baseline, policies, o)
 	for _, no := range refused {
 		err = cmp.Or(err, no)
@@ -34,8 +35,8 @@ func CompareAll(ctx context.Context, cases []Case, baseline Policy, policies []P
 	return out, nil
 }
 
-// compareEach is CompareAll for cases that a search chose: one of them may be none, as a policy that has no use on a machine
-// with another lowest frequency. Refused says why, and the others are compared.
+// compareEach is CompareAll for cases that a search chose: one of them may be none, as a policy that has no use on a
+// machine with another lowest frequency. Refused says why, and the others are compared.
 func compareEach(ctx context.Context, cases []Case, baseline Policy, policies []Policy, o Options) (out []Comparison,
 	refused []error, err error) {
 	o = o.withDefaults()

@@ -38,7 +38,8 @@ func compileGovernor(p Policy, m Machine) (governor, error) {
 	case ruleHertz:
 		g.hz = p.value(pHertz) * m.Nominal
 		if g.hz < m.PStates[0]*0.999 || g.hz > peak*1.001 {
-			return g, fmt.Errorf("%.4g %% of nominal is %s; this machine runs at %.4g to %.4g %% (%s to %s)", p.value(pHertz)*100,
+			return g, fmt.Errorf("%.4g %% of nominal is %s; this machine runs at %.4g to %.4g %% (%s to %s)",
+				p.value(pHertz)*100,
 				hertz(g.hz), m.PStates[0]/m.Nominal*100, peak/m.Nominal*100, hertz(m.PStates[0]), hertz(peak))
 		}
 		return g, nil

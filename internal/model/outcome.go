@@ -69,7 +69,8 @@ func outcome(r *run, o Options) Outcome {
 		out.Steps += p.steps
 	}
 	if r.scale > 1 {
-		warn(ScaledUp, r.scale, "%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale,
+		warn(ScaledUp, r.scale, "%.4g of %.4g CPU seconds of each job were simulated and scaled up",
+			r.c.Workload.Work/r.scale,
 			r.c.Workload.Work)
 	}
 	if p := r.plan; p.warmUp < p.settle {

@@ -162,7 +162,8 @@ func findPolicy(name string) (Policy, error) {
 	if percent, ok := strings.CutPrefix(name, "fixed:"); ok {
 		v, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
 		if err != nil || !(v >= 1 && v <= 1000) {
-			return Policy{}, fmt.Errorf("policy %q: fixed takes a percentage of the nominal frequency, 1 to 1000, as in fixed:57",
+			return Policy{}, fmt.Errorf(
+				"policy %q: fixed takes a percentage of the nominal frequency, 1 to 1000, as in fixed:57",
 				name)
 		}
 		return Policy{Name: name, Title: "fixed at " + strconv.FormatFloat(v, 'g', 6, 64) + " % of nominal", rule: ruleHertz,

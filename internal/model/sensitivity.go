@@ -13,7 +13,8 @@ import (
 // Sensitivity varies each unknown one at a time: the frequency domain's scope, the
 // parameters of c.Policy that are not Known, and others of the machine, with settings by Try.
 // It returns the range of the ratio of response to baseline's for each, largest first.
-func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, others []Influence, o Options) ([]Influence, error) {
+func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, others []Influence,
+	o Options) ([]Influence, error) {
 	if c.Policy.Bounds {
 		return nil, fmt.Errorf("policy %s: the hardware chooses the frequency; there is no parameter to vary", c.Policy.Name)
 	}

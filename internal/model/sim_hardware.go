@@ -93,7 +93,8 @@ func newHardware(m Machine, g governor, memoryShare float64) hardware {
 	if len(m.IdleStates) == 0 {
 		h.exit, h.target, h.idling = []Time{0}, []float64{0}, []float64{poll}
 	}
-	h.perDom = map[Scope]int{PerThread: 1, PerCore: m.ThreadsPerCore, PerSocket: m.ThreadsPerCore * m.CoresPerSocket}[m.Domain]
+	h.perDom = map[Scope]int{PerThread: 1, PerCore: m.ThreadsPerCore,
+		PerSocket: m.ThreadsPerCore * m.CoresPerSocket}[m.Domain]
 	h.domains = make([]domain, m.CPUs()/h.perDom)
 	if h.perDom > 1 {
 		for range m.PStates {

@@ -20,7 +20,8 @@ const (
 
 // LoadWhereEffectVanishes searches the load at and above which the ratio's upper
 // bound is below limit (1.05 for 5 %). Open workloads only.
-func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Response, limit float64, o Options) (Vanishing,
+func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Response, limit float64,
+	o Options) (Vanishing,
 	error) {
 	if err := c.Workload.mustBeOpen(); err != nil {
 		return Vanishing{}, err

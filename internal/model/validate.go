@@ -48,7 +48,8 @@ func (m Machine) Validate() error {
 	for _, c := range []struct {
 		key     string
 		v, high int
-	}{{"sockets", m.Sockets, 256}, {"cores_per_socket", m.CoresPerSocket, 1024}, {"threads_per_core", m.ThreadsPerCore, 8}} {
+	}{{"sockets", m.Sockets, 256}, {"cores_per_socket", m.CoresPerSocket, 1024},
+		{"threads_per_core", m.ThreadsPerCore, 8}} {
 		if c.v < 1 || c.v > c.high {
 			return fmt.Errorf("%s is %d; it must be 1 to %d", c.key, c.v, c.high)
 		}
@@ -196,7 +197,8 @@ func (c Case) Validate() error {
 		return fmt.Errorf("workload %s: %w", c.Workload.Name, err)
 	}
 	if c.Policy.Bounds {
-		return fmt.Errorf("policy %s: the hardware chooses the frequency; only bounds can be given, by Compare", c.Policy.Name)
+		return fmt.Errorf("policy %s: the hardware chooses the frequency; only bounds can be given, by Compare",
+			c.Policy.Name)
 	}
 	g, err := compileGovernor(c.Policy, c.Machine)
 	if err != nil {
@@ -244,7 +246,8 @@ type UnstableError struct {
 
 // Error says so, and offers the closed form of the workload.
 func (e *UnstableError) Error() string {
-	return e.Short() + ", so the queue would grow without end (unstable); ask for less, or close the workload with --users N"
+	return e.Short() +
+		", so the queue would grow without end (unstable); ask for less, or close the workload with --users N"
 }
 
 // Short says so without a remedy.

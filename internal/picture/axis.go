@@ -142,7 +142,8 @@ func multiples(lo, hi, step float64) (out []float64) {
 	return out
 }
 
-// decades are powers of ten, and their multiples by 2 and 5 where they are few; nil: fewer than 3 of these, too, or no logarithms.
+// decades are powers of ten, and their multiples by 2 and 5 where they are few; nil: fewer than 3 of these, too, or no
+// logarithms.
 func decades(lo, hi float64) (out []float64) {
 	if !(lo > 0) || math.IsInf(hi, 0) {
 		return nil
@@ -172,7 +173,8 @@ const (
 )
 
 var clockSteps = []float64{1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute,
-	30 * minute, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 28 * day, 56 * day,
+	30 * minute, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 28 * day,
+	56 * day,
 	91 * day, 182 * day, 364 * day}
 
 // clockStep is the shortest step that parts a time into eight at most; beyond all steps it is one of years.

@@ -12,7 +12,8 @@ import (
 // root is outside of it.
 func owner(group string) int { return ownerIn(proc.Hierarchies(), group) }
 
-// ownerIn looks in the trees that have the group: of several in version 1, a user may be given the group above in one of them alone.
+// ownerIn looks in the trees that have the group: of several in version 1, a user may be given the group above in one
+// of them alone.
 func ownerIn(trees []proc.Hierarchy, group string) int {
 	of := -1
 	for _, h := range trees {

@@ -41,7 +41,8 @@ const Sandbox = "POD"
 // cri-containerd- and crio-ID.scope, libpod-ID, or the ID alone; containerd without systemd's driver writes
 // "kubepods-podUID.slice:cri-containerd:ID" as one name.
 var (
-	ofPod       = lazyre.New(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
+	ofPod = lazyre.New(
+		`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:$|:)`)
 	ofContainer = lazyre.New(`(?:^|[-:_])([0-9a-f]{64})(?:\.scope)?$`)
 	ofMachine   = lazyre.New(`^(?:lxc\.payload\.(.+)|machine-(.+)\.scope|(?:crun|runc)-(.+)\.scope)$`)
 )
@@ -169,7 +170,8 @@ func (c Container) Short() string {
 // Foreign reports that another user than root and this one started it: its ID and its name may be made up.
 func (c Container) Foreign() bool { return c.Owner != 0 && c.Owner != os.Geteuid() }
 
-// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME. One of another user has its control group alone.
+// Address is what names it to hostlab: pod:NAMESPACE/NAME/CONTAINER, or container:NAME. One of another user has its
+// control group alone.
 func (c Container) Address() string {
 	switch {
 	case c.Foreign():

@@ -74,7 +74,8 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	}
 	if q.Sweep {
 		if c.Policy.Bounds {
-			return nil, fmt.Errorf("the hardware chooses the clock of policy %s, so there is no map of it; name another policy too", c.Policy.Name)
+			return nil, fmt.Errorf(
+				"the hardware chooses the clock of policy %s, so there is no map of it; name another policy too", c.Policy.Name)
 		}
 		step("the map of loads and slices")
 		m, err := model.Sweep(ctx, c, q.Baseline, Headline, SweepLoads(), SweepSlices(), rough)
@@ -255,8 +256,9 @@ func (q Question) validate() error {
 	// With more than one of its CPUs on each of this host's, a replay would have another
 	// load than its record, and no idle time in which a policy shows.
 	if n := q.Machine.CPUs(); q.Workload.Active > n {
-		return fmt.Errorf("workload %s: its record has bursts of %d CPUs at a load of %s, and host %s has %d CPUs to replay them on; "+
-			"give --load for its bursts at a load of this host, or the record's host with --host FILE",
+		return fmt.Errorf(
+			"workload %s: its record has bursts of %d CPUs at a load of %s, and host %s has %d CPUs to replay them on; "+
+				"give --load for its bursts at a load of this host, or the record's host with --host FILE",
 			q.Workload.Name, q.Workload.Active, percent(q.Workload.Load), q.Machine.Name, n)
 	}
 	if !q.Workload.Open() {
@@ -265,14 +267,16 @@ func (q Question) validate() error {
 				q.Workload.Name)
 		}
 		if q.Sweep {
-			return fmt.Errorf("workload %s is closed, so it has no map over loads; a sweep needs an open one, of kind dialog with "+
-				"users = 0", q.Workload.Name)
+			return fmt.Errorf(
+				"workload %s is closed, so it has no map over loads; a sweep needs an open one, of kind dialog with "+
+					"users = 0", q.Workload.Name)
 		}
 	} else if len(q.Loads) == 0 {
 		return errors.New("an open workload needs a load")
 	} else if !q.Workload.Think.IsZero() {
-		return fmt.Errorf("think: workload %s, of kind %s, has no users, so nobody thinks between steps; give users or --users N, or "+
-			"leave think out", q.Workload.Name, q.Workload.Kind)
+		return fmt.Errorf(
+			"think: workload %s, of kind %s, has no users, so nobody thinks between steps; give users or --users N, or "+
+				"leave think out", q.Workload.Name, q.Workload.Kind)
 	}
 	for _, l := range q.Loads {
 		if err := checkLoad(l); err != nil {
@@ -301,11 +305,13 @@ func checkLoad(l float64) error {
 	case math.IsNaN(l) || l <= 0:
 		return fmt.Errorf("load is %g; it must be above 0 and below 1 (100 %%)", l)
 	case l < leastLoad:
-		return fmt.Errorf("load is %g; the least that can be simulated is %g (%s): below it, simulated time runs out between arrivals",
+		return fmt.Errorf(
+			"load is %g; the least that can be simulated is %g (%s): below it, simulated time runs out between arrivals",
 			l, leastLoad, percent(leastLoad))
 	case l >= 1:
-		return fmt.Errorf("load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for "+
-			"less, or close the workload with --users N", l)
+		return fmt.Errorf(
+			"load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for "+
+				"less, or close the workload with --users N", l)
 	}
 	return nil
 }

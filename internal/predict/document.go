@@ -59,16 +59,18 @@ func (a *Answer) Document() *document.Document {
 			Tone: document.Quiet}, a.assumptions()}})
 	add(document.Section{Title: "Next", Blocks: []document.Block{document.Line{Text: a.TestNote()},
 		document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}})
-	add(document.Section{Title: "More", Where: document.Terminal, Blocks: []document.Block{document.Line{Tone: document.Quiet,
-		Text: "--format html and markdown have other loads, energy, clocks, residency, and what was assumed."}}})
+	add(document.Section{Title: "More", Where: document.Terminal,
+		Blocks: []document.Block{document.Line{Tone: document.Quiet,
+			Text: "--format html and markdown have other loads, energy, clocks, residency, and what was assumed."}}})
 	return d
 }
 
 // head is a document with what stands above all else.
 func (a *Answer) head() *document.Document {
 	return &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name,
-		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs, with the same random load for each "+
-			"policy (seed %d); 95 %% intervals.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
+		About: []string{fmt.Sprintf(
+			"Simulated, not measured: %d replications on %d CPUs, with the same random load for each "+
+				"policy (seed %d); 95 %% intervals.", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
 }
 
 // Brief is the answer on one screen: what it costs, against what, how sure that is, and what to do next.
@@ -96,7 +98,8 @@ func (a *Answer) brief(most int) *document.Document {
 	}
 	d.Sections = []document.Section{document.Titled("Result"+at(c), result...),
 		document.Titled("How sure", document.Points(sure[:min(len(sure), most)]...)),
-		document.Titled(askTitle, document.Points(document.AtMost(most, ask, "question")...)), document.Titled("Next", next...),
+		document.Titled(askTitle, document.Points(document.AtMost(most, ask, "question")...)),
+		document.Titled("Next", next...),
 		document.Titled("More", document.Line{Tone: document.Quiet, Text: "--all prints all policies, and what was assumed " +
 			"of host and workload; --out FILE.html has other loads, energy and pictures, too."})}
 	return d

@@ -82,18 +82,21 @@ func (r *reader) topology() error {
 		r.note("threads_per_core", "1", "hidden here ("+string(cmp.Or(t.Cores.State, host.StateAbsent))+")")
 	}
 	if cores%sockets != 0 || threads%cores != 0 {
-		return fmt.Errorf("this host has %d sockets, %d cores and %d threads online, which are not spread evenly; the model needs "+
-			"them even: %s", sockets, cores, threads, giveShape)
+		return fmt.Errorf(
+			"this host has %d sockets, %d cores and %d threads online, which are not spread evenly; the model needs "+
+				"them even: %s", sockets, cores, threads, giveShape)
 	}
 	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = sockets, cores/sockets, threads/cores
 	if n := len(t.CoreTypes); n > 1 {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("this processor has %d types of core; the model knows one, and takes the frequencies of the first", n))
 	}
-	if v, ok := r.f.Virt.Hypervisor.Get(); ok && v != "none" && len(r.f.Frequency.Policies) > 0 { // without any: HostDecides
+	// without any: HostDecides
+	if v, ok := r.f.Virt.Hypervisor.Get(); ok && v != "none" && len(r.f.Frequency.Policies) > 0 {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The "+
-				"answer is for a machine of this shape whose policy takes effect", v))
+			fmt.Sprintf(
+				"this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The "+
+					"answer is for a machine of this shape whose policy takes effect", v))
 	}
 	return nil
 }

@@ -108,7 +108,8 @@ func (a *Answer) Data() Data {
 
 // rows has one for each figure, in base units.
 func (d *Data) rows() *document.Table {
-	t := &document.Table{Columns: document.Columns{}.Names("policy", "bound", "response", "unit").Figures("load", "value", "low",
+	t := &document.Table{Columns: document.Columns{}.Names("policy", "bound", "response", "unit").Figures("load", "value",
+		"low",
 		"high", "n", "ratio to "+d.Baseline, "ratio low", "ratio high")}
 	for _, c := range d.Cells {
 		cells := document.Texts(c.Policy, string(c.Bound), string(c.Response), c.Estimate.Unit)

@@ -18,8 +18,8 @@ type Asked struct {
 	All      bool     // also the policies of the other system
 }
 
-// Read reads the policies. Without loads, those that the baseline cannot carry are left out of the usual ones. The error
-// names the flag.
+// Read reads the policies. Without loads, those that the baseline cannot carry are left out of the usual ones. The
+// error names the flag.
 func (a Asked) Read() (q Question, err error) {
 	q = a.Question
 	if len(a.Policies) == 0 || a.All {
@@ -53,8 +53,9 @@ func (a Asked) Read() (q Question, err error) {
 	if len(q.Loads) == 0 && q.Workload.Open() {
 		all := DefaultLoads()
 		if q.Loads = q.Carried(all); len(q.Loads) < len(all) {
-			q.Workload.Warnings = append(q.Workload.Warnings, fmt.Sprintf("the baseline %s cannot carry %s load and more, so these are "+
-				"left out", q.Baseline.Name, result.Percent(all[len(q.Loads)], 0)))
+			q.Workload.Warnings = append(q.Workload.Warnings,
+				fmt.Sprintf("the baseline %s cannot carry %s load and more, so these are "+
+					"left out", q.Baseline.Name, result.Percent(all[len(q.Loads)], 0)))
 		}
 	}
 	slices.Sort(q.Loads)

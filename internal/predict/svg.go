@@ -127,8 +127,9 @@ func tornado(a *Answer) picture.Figure {
 	const title = "Range of the answer by what is unknown"
 	return picture.Figure{
 		Title: title,
-		Note: fmt.Sprintf("CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources "+
-			"leave open. The upright line is the answer as assumed.",
+		Note: fmt.Sprintf(
+			"CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources "+
+				"leave open. The upright line is the answer as assumed.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0])),
 		SVG: picture.Bars("tornado", title, picture.Around("CPU time of a step, against "+a.Baseline.Name, "ratio", seen...),
 			assumed, bars),

@@ -112,7 +112,8 @@ func (h *HostDecides) Text() string {
 
 // brief says so.
 func (h *HostDecides) brief() string {
-	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor + ", and no policy set here changes its clock."
+	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor +
+		", and no policy set here changes its clock."
 }
 
 // questions are what to ask the owner of a hypervisor's host.

@@ -30,7 +30,8 @@ func (a *Answer) whose() string {
 	if !a.Machine.This || a.Workload.Watched > 0 {
 		return ""
 	}
-	return "These are bursts of the workload " + a.Workload.Name + ". Those of a service here may be shorter and cost more: " +
+	return "These are bursts of the workload " + a.Workload.Name +
+		". Those of a service here may be shorter and cost more: " +
 		"'hostlab assess' simulates them, and 'hostlab assess --bursts' writes them for --workload."
 }
 
@@ -58,7 +59,8 @@ func (a *Answer) cost() string {
 			return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: its lowest frequency cannot carry this workload%s, "+
 				"its highest takes %s the step time of %s.", policy, at(c), low.Text(), a.Baseline.Name)
 		}
-		return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: %s to %s the step time of %s%s.", policy,
+		return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: %s to %s the step time of %s%s.",
+			policy,
 			low.Text(), high.Text(), a.Baseline.Name, at(c))
 	}
 	if len(rows[0].Responses) == 0 {
@@ -90,7 +92,8 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	case v.Found:
 		out := fmt.Sprintf("is below %s from %s load on", limit, percent(v.Load))
 		if !math.IsNaN(last) {
-			out = fmt.Sprintf("is over %s up to %s load, and below it from %s on; between the two it is undecided", limit, percent(last),
+			out = fmt.Sprintf("is over %s up to %s load, and below it from %s on; between the two it is undecided", limit,
+				percent(last),
 				percent(v.Load))
 		}
 		return out

@@ -100,8 +100,9 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 // FromRecord makes a workload of recorded bursts, as ReadWorkload does.
 func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) {
 	if p := r.EmulatedPolicy(); p != "" {
-		return Workload{}, fmt.Errorf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; "+
-			"record them again under high-performance, or without an emulated clock", p)
+		return Workload{}, fmt.Errorf(
+			"its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; "+
+				"record them again under high-performance, or without an emulated clock", p)
 	}
 	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings, record: r}
 	if closed {
@@ -121,7 +122,8 @@ func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) 
 	if r.Service != "" {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "service",
 			fmt.Sprintf("%.3g %% of the bursts' time", 100*r.ServiceShare()),
-			"the record: " + r.Service + " ran for that share; the rest are other tasks of the host, whose bursts a policy sees too"})
+			"the record: " + r.Service +
+				" ran for that share; the rest are other tasks of the host, whose bursts a policy sees too"})
 	}
 	if closed {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average",
@@ -159,8 +161,9 @@ func (w Workload) Close(users int) (Workload, error) {
 		return w, err
 	}
 	if w.Think.IsZero() && w.Wait.IsZero() {
-		return w, errors.New("users: this workload has neither wait nor think, so its users would keep every CPU busy; give it one " +
-			"in a workload file")
+		return w, errors.New(
+			"users: this workload has neither wait nor think, so its users would keep every CPU busy; give it one " +
+				"in a workload file")
 	}
 	if w.Think.IsZero() {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", "0 s", "users start their next step at once"})

@@ -58,7 +58,8 @@ func (v *Vendor) give(dir *os.File, a Account) error {
 		return nil
 	}
 	if err := dir.Chown(a.UID, a.GID); err != nil {
-		return fmt.Errorf("%s runs as %s here, and its directory cannot be given to it (%w); run hostlab as a user other than root",
+		return fmt.Errorf(
+			"%s runs as %s here, and its directory cannot be given to it (%w); run hostlab as a user other than root",
 			v.Product, a.Name, err)
 	}
 	return nil

@@ -124,8 +124,9 @@ func (v *Vendor) CannotMake(parent string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return fmt.Errorf("%s needs a directory of its own in %s, and that cannot be made: %w; choose another with TMPDIR, or for a "+
-		"study with --out", v.Product, parent, err)
+	return fmt.Errorf(
+		"%s needs a directory of its own in %s, and that cannot be made: %w; choose another with TMPDIR, or for a "+
+			"study with --out", v.Product, parent, err)
 }
 
 // Sub makes a directory of the account's within and opens it.
@@ -171,8 +172,9 @@ func (p *Place) Remove() error {
 		}
 	}
 	if !p.named() {
-		return errors.Join(err, fmt.Errorf("the directory of %s was emptied, but %s is another one by now; look for an empty "+
-			"directory near it and remove it by hand", p.vendor.Product, p.Path))
+		return errors.Join(err,
+			fmt.Errorf("the directory of %s was emptied, but %s is another one by now; look for an empty "+
+				"directory near it and remove it by hand", p.vendor.Product, p.Path))
 	}
 	return errors.Join(err, p.parent.Remove(filepath.Base(p.Path)))
 }

@@ -37,7 +37,8 @@ var MariaDB = &Vendor{
 	oldest:  [2]int{10, 5},
 	install: "install MariaDB's server, such as the package mariadb-server, or put its mariadbd on PATH",
 	prefix:  "hostlab-mariadb-", accounts: []string{"mysql", "nobody"},
-	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) }, connector: mariaConnector,
+	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) },
+	connector: mariaConnector,
 	takes: func(s *Server) string {
 		return fmt.Sprintf("new data take about 100 MB, and its log %d MiB", max(s.cfg.LogBytes, 96<<20)>>20)
 	},

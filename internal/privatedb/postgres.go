@@ -44,8 +44,9 @@ const (
 var PostgreSQL = &Vendor{
 	Name: "postgres", Product: "PostgreSQL",
 	servers: []string{"postgres"}, needs: []string{"initdb"}, versionArgs: []string{"--version"},
-	version:  lazyre.New(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
-	places:   []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"},
+	version: lazyre.New(`\(PostgreSQL\) ((\d+)(?:\.(\d+))?\S*)`),
+	places: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin",
+		"/usr/local/pgsql/bin"},
 	variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
 	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), " +
 		"or say where its initdb and postgres are with HOSTLAB_PG_BIN=DIR",
@@ -113,7 +114,8 @@ type Address struct {
 
 // Address returns that of a PostgreSQL.
 func (s *Server) Address() Address {
-	return Address{Socket: s.socket(".s.PGSQL." + pgPort), Service: filepath.Join(s.home(), serviceName), Dir: s.SocketDir(),
+	return Address{Socket: s.socket(".s.PGSQL." + pgPort), Service: filepath.Join(s.home(), serviceName),
+		Dir: s.SocketDir(),
 		PID: s.PID()}
 }
 
@@ -124,8 +126,9 @@ const serviceName = "service.conf"
 // the server; the connection then remains usable if that answers within half a second.
 func (a Address) ConnConfig() (*pgx.ConnConfig, error) {
 	// A service file of our own, since the name in PGSERVICE cannot be taken back.
-	cfg, err := pgx.ParseConfig(fmt.Sprintf("service=hostlab servicefile=%s host=/ port=%s user=%s dbname=%s sslmode=disable "+
-		"passfile=%s target_session_attrs=any connect_timeout=10",
+	cfg, err := pgx.ParseConfig(fmt.Sprintf(
+		"service=hostlab servicefile=%s host=/ port=%s user=%s dbname=%s sslmode=disable "+
+			"passfile=%s target_session_attrs=any connect_timeout=10",
 		quote(a.Service), pgPort, Role, Postgres, quote(os.DevNull)))
 	if err != nil {
 		return nil, err

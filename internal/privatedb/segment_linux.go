@@ -59,7 +59,8 @@ func segment(data *os.Root) (s shm, ok bool) {
 // remove removes the segment if it is still that one and nobody has it attached.
 func (s shm) remove() {
 	var d unix.SysvShmDesc
-	if _, err := unix.SysvShmCtl(s.id, unix.IPC_STAT, &d); err == nil && int(d.Perm.Key) == s.key && d.Perm.Uid == s.owner &&
+	if _, err := unix.SysvShmCtl(s.id, unix.IPC_STAT, &d); err == nil && int(d.Perm.Key) == s.key &&
+		d.Perm.Uid == s.owner &&
 		d.Nattch == 0 {
 		_, _ = unix.SysvShmCtl(s.id, unix.IPC_RMID, nil) // best effort: 50 bytes
 	}

@@ -85,7 +85,8 @@ func Start(ctx context.Context, v *Vendor, cfg Config) (_ *Server, err error) {
 
 // slow returns the error of a server that did not do something in time.
 func (s *Server) slow(what string) error {
-	return fmt.Errorf("%s did not %s within %s; look for a full or very slow disk below %s", s.Vendor.Product, what, startLimit,
+	return fmt.Errorf("%s did not %s within %s; look for a full or very slow disk below %s", s.Vendor.Product, what,
+		startLimit,
 		s.cfg.Parent)
 }
 
@@ -183,8 +184,9 @@ func (s *Server) Err() error {
 		return nil
 	case v.logName != "" && s.Log.Full() && s.Log.Contains(v.logName): // it cannot go on without a log
 		where := s.parents()
-		return fmt.Errorf("%s's log has no room left in %s: it keeps all that a run writes; make room, choose another directory for "+
-			"it, or write less%s", v.Product, where[len(where)-1], s.Log.LastWords())
+		return fmt.Errorf(
+			"%s's log has no room left in %s: it keeps all that a run writes; make room, choose another directory for "+
+				"it, or write less%s", v.Product, where[len(where)-1], s.Log.LastWords())
 	}
 	return errors.New(v.Product + " " + ended(s.cmd.ProcessState, &s.Log))
 }

@@ -60,7 +60,8 @@ func (s *Server) run(ctx context.Context, cmd *exec.Cmd) error {
 	case s.Log.Full():
 		return s.diskFull()
 	}
-	return fmt.Errorf("%s could not make its data: %s: %w%s", s.Vendor.Product, filepath.Base(cmd.Path), err, s.Log.LastWords())
+	return fmt.Errorf("%s could not make its data: %s: %w%s", s.Vendor.Product, filepath.Base(cmd.Path), err,
+		s.Log.LastWords())
 }
 
 // start launches the server of data that there are, and waits until it takes connections.
@@ -137,7 +138,8 @@ func (s *Server) startError(path string, err error) error {
 	case errors.Is(err, unix.EACCES):
 		hint = "; that account cannot enter its directory: install " + s.Vendor.Product + " where all may read it"
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EINVAL):
-		hint = fmt.Sprintf("; this container may not let root become %s: run hostlab as a user other than root", s.account.Name)
+		hint = fmt.Sprintf("; this container may not let root become %s: run hostlab as a user other than root",
+			s.account.Name)
 	}
 	return fmt.Errorf("cannot start %s as %s: %w%s", path, s.account.Name, err, hint)
 }

@@ -25,8 +25,9 @@ const Coarse = 2 * proc.Tick
 func (u Usage) Since(before Usage) (cpu time.Duration, doubt string) {
 	cpu = u.All - before.All
 	if u.Ended != before.Ended && cpu < 10*Coarse {
-		doubt = fmt.Sprintf("processes of the server ended in the run, and Linux tells their CPU time to %d ms, too little for about "+
-			"%d ms: make the run longer",
+		doubt = fmt.Sprintf(
+			"processes of the server ended in the run, and Linux tells their CPU time to %d ms, too little for about "+
+				"%d ms: make the run longer",
 			Coarse.Milliseconds(), cpu.Milliseconds())
 	}
 	return cpu, doubt

@@ -93,8 +93,9 @@ func DiskFull(product, cause string, dirs ...string) error {
 	if cause != "" {
 		cause = ": " + cause
 	}
-	return fmt.Errorf("%s's disk is full in %s%s; make room, use less data, or choose another directory (TMPDIR, or --out of "+
-		"a study)", product, strings.Join(dirs, " or "), cause)
+	return fmt.Errorf(
+		"%s's disk is full in %s%s; make room, use less data, or choose another directory (TMPDIR, or --out of "+
+			"a study)", product, strings.Join(dirs, " or "), cause)
 }
 
 // Open returns a pool of connections to a server, none of which is made yet.

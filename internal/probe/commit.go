@@ -67,15 +67,17 @@ func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 		return out, err
 	}
 	if len(runs.rounds) == 0 {
-		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; give it longer by --service "+
-			"none, without --quick", cfg.Budget.Round(time.Second))
+		out.Skipped = fmt.Sprintf(
+			"not one round fitted into %s: the device is too slow or stalled; give it longer by --service "+
+				"none, without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
-	out.Method = fmt.Sprintf("Each commit writes 4 KiB and waits for fdatasync, as fio --rw=write --bs=4k --fdatasync=1 does "+
-		"(file layout: %s), or does so over blocks that were written before, as databases do with recycled log files. "+
-		"Every round holds two blocks of %d commits in each of the two files on the log directory, which differ in nothing and give the "+
-		"noise floor, and one in memory, in random order; the first %d of each block are not counted. Rounds are spread over the probe's "+
-		"whole time. Intervals allow for commits of one round, and rounds that follow each other, being alike.",
+	out.Method = fmt.Sprintf(
+		"Each commit writes 4 KiB and waits for fdatasync, as fio --rw=write --bs=4k --fdatasync=1 does "+
+			"(file layout: %s), or does so over blocks that were written before, as databases do with recycled log files. "+
+			"Every round holds two blocks of %d commits in each of the two files on the log directory, which differ in nothing and give the "+
+			"noise floor, and one in memory, in random order; the first %d of each block are not counted. Rounds are spread over the probe's "+
+			"whole time. Intervals allow for commits of one round, and rounds that follow each other, being alike.",
 		runs.layout, len(runs.rounds[0].new[0]), commitSettle)
 	summarise(&out, runs, cfg)
 	return out, nil
@@ -93,8 +95,9 @@ func openBed(cfg Config) (b *bed, warnings []string, err error) {
 	c := logcommit.DefaultConfig(cfg.LogDir)
 	c.Seed, c.Bytes, c.NoLinks = cfg.Seed, commitFile, cfg.LogFound
 	if storageOf(cfg.Facts, cfg.LogDir).Class.Or("") == host.ClassMemory || logcommit.MemoryDir(cfg.LogDir) {
-		warnings = append(warnings, "the log directory is in memory: nothing there survives a power cut; name a directory on a "+
-			"device with --log-dir")
+		warnings = append(warnings,
+			"the log directory is in memory: nothing there survives a power cut; name a directory on a "+
+				"device with --log-dir")
 	}
 	if b.disk, err = logcommit.Open(c); err != nil {
 		return b, warnings, err
@@ -187,7 +190,8 @@ func (b *bed) rounds(ctx context.Context, cfg Config, began time.Time, runs *com
 	}
 	n := blockSize(cfg.Budget, perCommit)
 	rng, most, first := rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), commitMost/(commitBlocks*n), time.Now() //nolint:gosec // no secret
-	if cfg.Share > 0 {                                                                                           // others commit to the device
+	// others commit to the device
+	if cfg.Share > 0 {
 		most = max(commitMinRounds, most/4)
 	}
 	pace := pace{now: time.Now, began: began, budget: cfg.Budget - min(commitSlack, cfg.Budget/10), planned: most}

@@ -44,7 +44,8 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 		func(r commitRound) []float64 { return slices.Concat(r.new[0], r.new[1], r.old[0], r.old[1]) }), during, labels,
 		cfg.Alpha))
 
-	gain := blank(CommitGain, "", "Commit in memory over commit to a recycled log: what remains with the fastest device", "ratio",
+	gain := blank(CommitGain, "", "Commit in memory over commit to a recycled log: what remains with the fastest device",
+		"ratio",
 		result.Labels{Device: "memory"})
 	gain.NoiseFloor = stats.Floor(oldAA)
 	memory := device(mem, InMemory, "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
@@ -132,7 +133,8 @@ const drifted = 1.05
 // drift compares the last third of the rounds with the first. One figure for a device that
 // changes meanwhile holds for neither part.
 func drift(rounds [][]float64, during string, labels result.Labels, alpha float64) result.Measurement {
-	m := blank(CommitDrift, "", "Mean commit on the log directory in the last third of the time over that in the first, "+during,
+	m := blank(CommitDrift, "", "Mean commit on the log directory in the last third of the time over that in the first, "+
+		during,
 		"ratio", labels)
 	if m.Estimate = thirds(rounds, alpha); m.Estimate == nil {
 		m.Reason = fmt.Sprintf("%d rounds are too few for thirds", len(rounds))
@@ -144,7 +146,8 @@ func drift(rounds [][]float64, during string, labels result.Labels, alpha float6
 	if e := m.Estimate; e.HasInterval() && !e.Contains(1) && max(e.Value, 1/e.Value) >= drifted {
 		m.Labels.Drift = true
 		third := len(rounds) / 3
-		m.Warnings = []string{fmt.Sprintf("the device was not the same all the time: the mean commit took %s at first and %s at last",
+		m.Warnings = []string{fmt.Sprintf(
+			"the device was not the same all the time: the mean commit took %s at first and %s at last",
 			result.Format(stats.Mean(slices.Concat(rounds[:third]...)), "s"),
 			result.Format(stats.Mean(slices.Concat(rounds[len(rounds)-third:]...)), "s"))}
 	}

@@ -90,14 +90,16 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err erro
 		return out, err
 	}
 	if len(r.rounds) == 0 {
-		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; give it longer by --service none, "+
-			"without --quick", cfg.Budget.Round(time.Second))
+		out.Skipped = fmt.Sprintf(
+			"not one round fitted into %s: the host is too slow or too busy; give it longer by --service none, "+
+				"without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
-	out.Method = fmt.Sprintf("The query shreds %d generated orders (%.0f MiB of XML, in memory) into rows and typed columns: row "+
-		"path, values, a node kept as XML. Workers take rows in small chunks and are placed by the operating system. Each round runs "+
-		"every degree once, in random order, and degree 1 twice for the noise floor; speed-up is the time at degree 1 over that at "+
-		"degree d in the same round.",
+	out.Method = fmt.Sprintf(
+		"The query shreds %d generated orders (%.0f MiB of XML, in memory) into rows and typed columns: row "+
+			"path, values, a node kept as XML. Workers take rows in small chunks and are placed by the operating system. Each round runs "+
+			"every degree once, in random order, and degree 1 twice for the noise floor; speed-up is the time at degree 1 over that at "+
+			"degree d in the same round.",
 		r.table.Rows(), float64(r.table.Bytes())/(1<<20))
 	if r.limit.cpus > 0 {
 		out.Method += fmt.Sprintf(" Under the quota of %.3g CPUs each run lasts at least %d of its periods.", r.limit.cpus,

@@ -113,7 +113,8 @@ func (r *degreeRun) throttling(m *result.Measurement, degree int, seen []*stops)
 		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and whether it stopped the query is not known: %s cannot be read",
 			r.limit.cpus, file)
 	case total.periods < quotaPeriods*len(seen):
-		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and the runs were too short for it: %d periods in %d of them, and each takes %d",
+		m.Reason = fmt.Sprintf(
+			"the limit is %.3g CPUs, and the runs were too short for it: %d periods in %d of them, and each takes %d",
 			r.limit.cpus, total.periods, len(seen), quotaPeriods)
 	default:
 		m.Labels.Throttled = fmt.Sprintf("%d of %d", total.throttled, total.periods)

@@ -152,7 +152,8 @@ func (r PairsReport) Between(some, others []int) string {
 	if len(joined) == 0 {
 		return "Shared core: not measured on any of these pairs of CPUs."
 	}
-	slices.SortStableFunc(joined, func(a, b ReportedPair) int { // relationOrder has what is not known before what is separate
+	// relationOrder has what is not known before what is separate
+	slices.SortStableFunc(joined, func(a, b ReportedPair) int {
 		return slices.Index(relationOrder, a.Measured) - slices.Index(relationOrder, b.Measured)
 	})
 	p, all := joined[0], len(some)*len(others)
@@ -164,12 +165,14 @@ func (r PairsReport) Between(some, others []int) string {
 	case p.Measured == Separate && len(joined) < all:
 		answer = fmt.Sprintf("no on the %d of %s that were tried", len(joined), screen.Count(all, "pair"))
 	}
-	return fmt.Sprintf("Shared core: %s. CPUs %d and %d: integer work takes %s as long on both as alone; a cache line takes %s; the system "+
-		"reports: %s.", answer, p.A, p.B, p.SlowDown.Brief(), p.PingPong.Brief(), p.Reported)
+	return fmt.Sprintf(
+		"Shared core: %s. CPUs %d and %d: integer work takes %s as long on both as alone; a cache line takes %s; the system "+
+			"reports: %s.", answer, p.A, p.B, p.SlowDown.Brief(), p.PingPong.Brief(), p.Reported)
 }
 
 func (p ReportedPair) joins(some, others []int) bool {
-	return slices.Contains(some, p.A) && slices.Contains(others, p.B) || slices.Contains(some, p.B) && slices.Contains(others, p.A)
+	return slices.Contains(some, p.A) && slices.Contains(others, p.B) || slices.Contains(some, p.B) &&
+		slices.Contains(others, p.A)
 }
 
 // Document is the report for people.
@@ -192,8 +195,9 @@ func (r PairsReport) Document() *document.Document {
 	for _, text := range r.Warnings {
 		notes = append(notes, document.Line{Text: text, Tone: document.Caution})
 	}
-	notes = append(notes, document.Line{Text: "The thresholds for siblings come from published figures. No host with siblings has " +
-		"confirmed them (no positive control)."})
+	notes = append(notes,
+		document.Line{Text: "The thresholds for siblings come from published figures. No host with siblings has " +
+			"confirmed them (no positive control)."})
 	d.Sections = append(d.Sections, document.Section{Title: "Notes", Blocks: []document.Block{notes}})
 	return d
 }
@@ -204,8 +208,9 @@ const mostRows = 24
 func (r PairsReport) table() *document.Table {
 	t := &document.Table{Columns: document.Headings("CPUs", "reported", "measured", "slow-down", "line", "n"),
 		Most: mostRows,
-		Lead: fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same "+
-			"time against alone. Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
+		Lead: fmt.Sprintf(
+			"%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same "+
+				"time against alone. Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
 			len(r.Pairs), screen.Count(r.Possible, "pair"), result.Format(r.Seconds, "s"))}
 	t.Columns[3].Unit, t.Columns[4].Unit = "ratio", "s"
 	for _, p := range r.Pairs {

@@ -39,8 +39,9 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	}
 	begin := p.now()
 	if len(cfg.CPUs) < 2 {
-		out.Skipped = fmt.Sprintf("%d CPU may be used here: it takes two to find out what they share; run it without taskset, or in "+
-			"a cgroup with more CPUs", len(cfg.CPUs))
+		out.Skipped = fmt.Sprintf(
+			"%d CPU may be used here: it takes two to find out what they share; run it without taskset, or in "+
+				"a cgroup with more CPUs", len(cfg.CPUs))
 		return out, ctx.Err()
 	}
 	topo := &host.Topology{}
@@ -102,17 +103,20 @@ func disagreements(pairs []PairResult) []string {
 		switch p.Relation {
 		case Siblings:
 			if !p.Reported {
-				out = append(out, fmt.Sprintf("CPUs %d and %d share a core, and the system does not say so: the hypervisor hides it (%s)",
-					p.A, p.B, p.Reason))
+				out = append(out,
+					fmt.Sprintf("CPUs %d and %d share a core, and the system does not say so: the hypervisor hides it (%s)",
+						p.A, p.B, p.Reason))
 			}
 		case Separate:
 			if p.Reported {
-				out = append(out, fmt.Sprintf("CPUs %d and %d are reported as siblings and do not behave so: the reported topology is made "+
-					"up (%s)", p.A, p.B, p.Reason))
+				out = append(out,
+					fmt.Sprintf("CPUs %d and %d are reported as siblings and do not behave so: the reported topology is made "+
+						"up (%s)", p.A, p.B, p.Reason))
 			}
 		case TimeShared:
-			out = append(out, fmt.Sprintf("CPUs %d and %d take turns on one CPU: the hypervisor has fewer free than this guest uses (%s)",
-				p.A, p.B, p.Reason))
+			out = append(out,
+				fmt.Sprintf("CPUs %d and %d take turns on one CPU: the hypervisor has fewer free than this guest uses (%s)",
+					p.A, p.B, p.Reason))
 		}
 	}
 	return out

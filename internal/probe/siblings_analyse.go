@@ -145,7 +145,8 @@ func (p *pairRun) contaminated() string {
 // slowdown is how much two CPUs slow each other at the integer ports: the
 // geometric mean of both directions, within rounds.
 func (p *pairRun) slowdown(alpha float64) result.Measurement {
-	m := p.measurement(SlowDown, "ratio", fmt.Sprintf("integer work on CPU %d and CPU %d at the same time, against alone", p.A, p.B))
+	m := p.measurement(SlowDown, "ratio", fmt.Sprintf("integer work on CPU %d and CPU %d at the same time, against alone",
+		p.A, p.B))
 	both := func(x, y []float64) []float64 {
 		out := make([]float64, len(x))
 		for i := range x {
@@ -181,7 +182,8 @@ func (p *pairRun) latency(alpha float64) result.Measurement {
 		m.Estimate = medianOf(pp, alpha)
 		p.mark(&m)
 		if stats.Quantile(pp, 0.9) > 1.5*stats.Quantile(pp, 0.1) {
-			m.Warnings = append(m.Warnings, "it moved by more than half between rounds: a hypervisor may be moving this guest's CPUs")
+			m.Warnings = append(m.Warnings,
+				"it moved by more than half between rounds: a hypervisor may be moving this guest's CPUs")
 		}
 	}
 	return m

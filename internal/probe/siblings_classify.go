@@ -132,7 +132,8 @@ func (s PairSignal) describe() string {
 	pair := func(iv [2]result.Estimate) string {
 		return fmt.Sprintf("%.2f and %.2f", iv[0].Value, iv[1].Value)
 	}
-	text := fmt.Sprintf("together against alone: integer ports x %s, floating-point ports x %s, control x %s, elapsed x %.2f",
+	text := fmt.Sprintf(
+		"together against alone: integer ports x %s, floating-point ports x %s, control x %s, elapsed x %.2f",
 		pair(s.ALU), pair(s.FMA), pair(s.Control), s.Wall.Value)
 	if s.PingPong > 0 {
 		text += fmt.Sprintf("; a cache line takes %.0f ns", s.PingPong*1e9)

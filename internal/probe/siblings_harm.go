@@ -200,7 +200,8 @@ func (h harmed) rates(cond, side int) []float64 {
 
 // ratio compares one condition with the lock alone.
 func (h harmed) ratio(kind result.Kind, cond int) result.Measurement {
-	m, known := h.measurement(kind, "acquisitions of a lock per second, with a memory scan "+harmWhere[cond]+", against alone",
+	m, known := h.measurement(kind, "acquisitions of a lock per second, with a memory scan "+harmWhere[cond]+
+		", against alone",
 		"ratio", cond)
 	if !known {
 		return m

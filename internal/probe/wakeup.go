@@ -50,7 +50,8 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 		return out, ctx.Err()
 	}
 	if left > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more classes or sockets were not measured: at most %d CPUs are", left,
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more classes or sockets were not measured: at most %d CPUs are",
+			left,
 			maxWakeTargets))
 	}
 	plan := planWakeup(cfg.Budget, len(targets), cfg.power(), cfg.Alpha)
@@ -211,7 +212,8 @@ const tries = 4
 
 // play runs a cell, and again where others had the CPU in its pause. Where they have it in
 // all of them, more tries would not help.
-func (r *wakeRun) play(ctx context.Context, cell wakeCell, pauses *wakePauses) (got []burstSample, woken bool, err error) {
+func (r *wakeRun) play(ctx context.Context, cell wakeCell,
+	pauses *wakePauses) (got []burstSample, woken bool, err error) {
 	for range tries {
 		got, err = r.call(ctx, burstRequest{CPU: cell.Target.CPU, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
 		if err != nil || got == nil {

@@ -111,8 +111,10 @@ type wakePlan struct {
 var wakePlans = []wakePlan{
 	{Kernels: []wakeKernel{{kernelALU, wakeSlices}, {kernelMixed, wakeSlices[:2]}}},
 	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:2]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
-	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
-	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}, {kernelMixed, wakeSlices[:1]}},
+		Dropped: "slices of 30 and 100 ms"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}},
+		Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
 }
 
 // slices are those of a kernel.

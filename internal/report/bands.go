@@ -104,8 +104,9 @@ func (b *bands) close() (news string, err error) {
 	return "transactions take as long as at this time on other days again", nil
 }
 
-// risen is the rise of a ring's trend that began before the end of a time and was not over at its beginning, and since when; nil:
-// there was none, or it is not known. days is by how much equal times of days differ, as a standard deviation; 0: not known.
+// risen is the rise of a ring's trend that began before the end of a time and was not over at its beginning, and since
+// when; nil: there was none, or it is not known. days is by how much equal times of days differ, as a standard
+// deviation; 0: not known.
 func (h *History) risen() (rise *Rise, since time.Time, days float64) {
 	var t Trends
 	over := false

@@ -207,7 +207,8 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 	s.Blocks = append(s.Blocks, document.Line{Text: cmp.Or(o.Skipped, o.Failed), Tone: document.Caution},
 		document.Line{Text: o.Method, Tone: document.Quiet})
 	s.Blocks = append(s.Blocks, document.Lines(document.Caution, o.Warnings...)...)
-	t := &document.Table{Title: "Measurements", Columns: document.Headings("what", "value", "n", "noise floor").Names("evidence")}
+	t := &document.Table{Title: "Measurements", Columns: document.Headings("what", "value", "n",
+		"noise floor").Names("evidence")}
 	for i := range all {
 		m := &all[i]
 		if m.Probe != o.Probe {

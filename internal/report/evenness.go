@@ -22,7 +22,8 @@ func (h *History) evenness() *watch.Answer {
 		return nil
 	}
 	r := &watch.Record{Head: watch.Head{Host: h.Host, Interval: KeptFor.Seconds(), Unknown: []watch.Unknown{
-		{What: "the clock and the idle states of each CPU", Why: "a ring does not keep them; 'hostlab watch --save FILE' does"}}}}
+		{What: "the clock and the idle states of each CPU",
+			Why: "a ring does not keep them; 'hostlab watch --save FILE' does"}}}}
 	for cpu := range cpus {
 		r.CPUs = append(r.CPUs, cpu)
 	}
@@ -42,7 +43,8 @@ func (h *History) evenness() *watch.Answer {
 
 // pointOf is what a stretch has of the CPUs.
 func pointOf(m *assess.Minute, cpus int) watch.Point {
-	p := watch.Point{Seconds: min(m.Report.Wall, KeptFor.Seconds()), Busy: make([]float32, cpus), Steal: math.NaN(), Pressure: math.NaN()}
+	p := watch.Point{Seconds: min(m.Report.Wall, KeptFor.Seconds()), Busy: make([]float32, cpus), Steal: math.NaN(),
+		Pressure: math.NaN()}
 	for cpu := range p.Busy {
 		p.Busy[cpu] = float32(math.NaN())
 		if cpu < len(m.Loads.Busy) && m.Loads.Busy[cpu] <= assess.One {

@@ -55,8 +55,9 @@ func Measured(dirs []string, records []*store.Record) (out map[string]lever.Evid
 			}
 		}
 		if !found {
-			return out, unusable("--experiment %s: it says nothing of a lever that assess knows; it takes one of log devices, as of "+
-				"'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
+			return out, unusable(
+				"--experiment %s: it says nothing of a lever that assess knows; it takes one of log devices, as of "+
+					"'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
 		}
 	}
 	for name, e := range out {
@@ -71,8 +72,9 @@ func tooFew(dir string, g *analysis.Gain) string {
 	if g.Share.N >= g.Least {
 		return fmt.Sprintf("experiment %s gives no interval of the gain of %s %s against %s", dir, g.Factor, g.To, g.From)
 	}
-	return fmt.Sprintf("too few blocks in experiment %s: %d of %s %s against %s, where an interval and a verdict take %d; run it "+
-		"again with --blocks %d and another --out", dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
+	return fmt.Sprintf(
+		"too few blocks in experiment %s: %d of %s %s against %s, where an interval and a verdict take %d; run it "+
+			"again with --blocks %d and another --out", dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
 }
 
 func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {

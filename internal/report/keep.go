@@ -33,9 +33,9 @@ const (
 	recorded = 6
 )
 
-// Keep watches a service stretch after stretch until ctx ends, and puts each into a ring. A service that ends is waited for; a disk
-// that is full, too. tell says once of each trouble that there is one, and when it is over.
-// metrics may be nil.
+// Keep watches a service stretch after stretch until ctx ends, and puts each into a ring. A service that ends is waited
+// for; a disk that is full, too. tell says once of each trouble that there is one, and when it is over. metrics may be
+// nil.
 func Keep(ctx context.Context, o Options, dir string, long time.Duration, metrics *Metrics, tell func(string)) error {
 	k := &keeper{Options: o, metrics: metrics, tell: tell}
 	defer k.leave()
@@ -60,7 +60,8 @@ func Keep(ctx context.Context, o Options, dir string, long time.Duration, metric
 			_, _ = k.bands.add(h.At[i], m)
 		}
 	}
-	tell(fmt.Sprintf("keeping %s in %s; 'hostlab assess --from %s --at 02:14' tells of it", k.at.of.Name, dir, screen.Word(dir)))
+	tell(fmt.Sprintf("keeping %s in %s; 'hostlab assess --from %s --at 02:14' tells of it", k.at.of.Name, dir,
+		screen.Word(dir)))
 	for ctx.Err() == nil && !k.over() {
 		began, there := time.Now(), k.at != nil
 		if err := k.stretch(ctx, began); err != nil {
@@ -151,8 +152,10 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		}
 	}
 	t := k.at
-	m, err := assess.Watch(ctx, t.of, t.source, t.why, assess.Options{For: KeptFor, Tool: k.Tool, Port: t.port, NoPort: t.noPort,
-		Local: t.local, CPUs: len(k.facts.Topology.Online.Or(nil)), Facts: k.facts, Stretch: true, Counters: k.n%recorded != 0})
+	m, err := assess.Watch(ctx, t.of, t.source, t.why,
+		assess.Options{For: KeptFor, Tool: k.Tool, Port: t.port, NoPort: t.noPort,
+			Local: t.local, CPUs: len(k.facts.Topology.Online.Or(nil)), Facts: k.facts, Stretch: true,
+			Counters: k.n%recorded != 0})
 	k.n++
 	switch {
 	case ctx.Err() != nil && m == nil:
@@ -216,7 +219,8 @@ func ReadHistory(ctx context.Context, dir string, from, to time.Time) (*History,
 		case k.Schema != 0 && k.Schema != Schema:
 			h.Other++
 			return nil
-		case err != nil || k.Minute == nil || !k.Minute.Sound() || k.Minute.Unseen == nil || len(k.Minute.Readings) > mostStretches ||
+		case err != nil || k.Minute == nil || !k.Minute.Sound() || k.Minute.Unseen == nil ||
+			len(k.Minute.Readings) > mostStretches ||
 			len(k.Minute.Report.Course) > mostStretches || k.Minute.Host.CPUs < 0 || k.Minute.Host.CPUs > host.MostCPUs:
 			h.Damaged++
 			return nil //nolint:nilerr // it is counted
@@ -246,19 +250,24 @@ func (h *History) Assessment() (*Assessment, error) {
 	a := s.Assessment(host.Tree{Root: h.Dir}, facts)
 	a.Started, a.Seconds, a.Evenness = h.At[0], m.Report.Wall, h.evenness()
 	if asked := h.end().Sub(h.From).Seconds(); asked-m.Report.Wall > max(2.5*KeptFor.Seconds(), 0.05*asked) {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("Of %s, %s were kept: for the rest the service or hostlab did not run, the host slept, or the disk was full.",
-			screen.Lasting(h.end().Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
+		a.Warnings = append(a.Warnings,
+			fmt.Sprintf(
+				"Of %s, %s were kept: for the rest the service or hostlab did not run, the host slept, or the disk was full.",
+				screen.Lasting(h.end().Sub(h.From)), screen.Lasting(time.Duration(m.Report.Wall)*time.Second)))
 	}
 	if others > 0 {
-		a.Warnings = append(a.Warnings, screen.Plural(others, "stretch is", "stretches are")+" of another service in this ring, and left out.")
+		a.Warnings = append(a.Warnings, screen.Plural(others, "stretch is", "stretches are")+
+			" of another service in this ring, and left out.")
 	}
 	if h.Other > 0 {
-		a.Warnings = append(a.Warnings, screen.Plural(h.Other, "line is", "lines are")+" of another version of hostlab, and left out.")
+		a.Warnings = append(a.Warnings, screen.Plural(h.Other, "line is", "lines are")+
+			" of another version of hostlab, and left out.")
 	}
 	rise, since, days := h.risen()
 	a.Past = h.past(rise, since, days)
 	if a.Days = days; rise != nil {
-		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())}, a.Warnings...)
+		a.Warnings = append([]string{fmt.Sprintf("Since %s, %s.", since.Local().Format("2006-01-02 15:04"), rise.Text())},
+			a.Warnings...)
 	}
 	if h.Damaged > 0 {
 		a.Warnings = append(a.Warnings, screen.Plural(h.Damaged, "line of the ring is", "lines of the ring are")+
@@ -277,7 +286,8 @@ func (h *History) empty() error {
 	case s.First.IsZero():
 		return fmt.Errorf("%s holds nothing yet", h.Dir)
 	}
-	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s", h.Dir, h.From.Local().Format(form),
+	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s", h.Dir,
+		h.From.Local().Format(form),
 		h.To.Local().Format(form), s.First.Local().Format(form), s.Last.Add(KeptFor).Local().Format(form))
 }
 
@@ -337,12 +347,12 @@ func (w worked) each() float64 {
 	return w.busy / max(w.wall, 1e-9)
 }
 
-// fewest is the share of the mean number of transactions that a stretch needs to be the worst one: of next to none, the time of
-// one says nothing.
+// fewest is the share of the mean number of transactions that a stretch needs to be the worst one: of next to none, the
+// time of one says nothing.
 const fewest = 0.1
 
-// Worst is the part of a history, so long, in which a transaction took longest; where the server counts none, in which most
-// sessions or threads were at work.
+// Worst is the part of a history, so long, in which a transaction took longest; where the server counts none, in which
+// most sessions or threads were at work.
 func (h *History) Worst(length time.Duration) (*History, error) {
 	if len(h.Minutes) == 0 {
 		return nil, h.empty()

@@ -15,8 +15,8 @@ import (
 	"hostlab/internal/watch"
 )
 
-// Metrics are what Prometheus reads of a service that is kept. Labels are bounded: parts, ends and levers are our own words, and
-// programs beyond the first are one.
+// Metrics are what Prometheus reads of a service that is kept. Labels are bounded: parts, ends and levers are our own
+// words, and programs beyond the first are one.
 type Metrics struct {
 	mu   sync.Mutex
 	page *prometheus.Registry
@@ -38,28 +38,35 @@ const (
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{page: prometheus.NewRegistry(), programs: map[string]int{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hostlab_service_" + name, Help: help}, append([]string{"service"}, labels...))
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hostlab_service_" + name, Help: help},
+			append([]string{"service"}, labels...))
 		m.page.MustRegister(c)
 		return c
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hostlab_service_" + name, Help: help}, append([]string{"service"}, labels...))
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "hostlab_service_" + name, Help: help},
+			append([]string{"service"}, labels...))
 		m.page.MustRegister(g)
 		return g
 	}
 	m.seconds = counter("seconds_total", "Time that was watched.")
 	m.active = counter("active_seconds_total", "Active time of all sessions or threads, by what it went to first.", "part")
-	m.ends = counter("ended_seconds_total", "Waits that the scheduler's windows followed, by what they ended with.", "part", "end")
+	m.ends = counter("ended_seconds_total", "Waits that the scheduler's windows followed, by what they ended with.",
+		"part", "end")
 	m.followed = counter("followed_seconds_total", "Time of the scheduler's windows.")
 	m.up = gauge("up", "1 where the service is there, else 0.")
 	m.transactions = counter("transactions_total", "Transactions, where the server counts them.")
 	m.cpu = counter("cpu_seconds_total", "CPU time of its threads.")
 	m.taken = counter("others_cpu_seconds_total", "CPU time of other programs, those that use most.", "program")
-	m.most = gauge("lever_at_most_ratio", "Share of active time that a lever could save at most, in the last stretch that knows it.", "lever")
-	m.rise = gauge("rise_ratio", "Time of a transaction over that at this time on earlier days, while it is longer than chance explains; else 1. Absent until it is known.")
-	m.usual = gauge("usual_transaction_seconds", "Between which times a transaction usually takes at this time of such days. Absent until it is known.", "limit")
+	m.most = gauge("lever_at_most_ratio",
+		"Share of active time that a lever could save at most, in the last stretch that knows it.", "lever")
+	m.rise = gauge("rise_ratio",
+		"Time of a transaction over that at this time on earlier days, while it is longer than chance explains; else 1. Absent until it is known.")
+	m.usual = gauge("usual_transaction_seconds",
+		"Between which times a transaction usually takes at this time of such days. Absent until it is known.", "limit")
 	m.last = gauge("last_stretch_timestamp_seconds", "When the last stretch began.")
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hostlab_build_info", Help: "The version of hostlab that watches.",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hostlab_build_info",
+		Help:        "The version of hostlab that watches.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
 	m.page.MustRegister(build)

@@ -73,8 +73,10 @@ func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
 		s.host(a, tree, facts)
 	}
 	if m := s.Minute; m != nil {
-		a.Minute, a.Service, a.Time, a.Levers, a.Server, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Server(), m.Policies.Rows
-		a.Scheduler, a.Account, a.Verdict = m.Scheduler, &m.Report, assess.Answer{Text: m.Verdict(a.Levers), First: m.First(a.Levers)}
+		a.Minute, a.Service, a.Time, a.Levers, a.Server, a.Policies = m, m.About(), m.Time(), m.Join(a.Levers), m.Server(),
+			m.Policies.Rows
+		a.Scheduler, a.Account, a.Verdict = m.Scheduler, &m.Report,
+			assess.Answer{Text: m.Verdict(a.Levers), First: m.First(a.Levers)}
 		a.Warnings = slices.Concat(m.Cautions(!s.OnlyService), a.Warnings)
 	}
 	for i := range a.Levers {
@@ -140,8 +142,9 @@ func (s *Observed) Save(ctx context.Context, w io.Writer) error {
 func From(ctx context.Context, tree host.Tree) (*Assessment, error) {
 	s, err := readObserved(tree.Root)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("it holds only facts; 'hostlab assess --save FILE' writes what this reads, and 'hostlab check --root' " +
-			"takes facts")
+		err = errors.New(
+			"it holds only facts; 'hostlab assess --save FILE' writes what this reads, and 'hostlab check --root' " +
+				"takes facts")
 	}
 	if err != nil {
 		return nil, err

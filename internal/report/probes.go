@@ -65,8 +65,9 @@ func (o *Options) probe(ctx context.Context, seen *Observed, t *target, cfg prob
 		return nil
 	}
 	if why := guard.Stop(); why != "" {
-		seen.Warnings = append(seen.Warnings, fmt.Sprintf("hostlab stopped its own probes after %.0f s, because they may have slowed %s: %s.",
-			time.Since(began).Seconds(), m.Service.Name, why))
+		seen.Warnings = append(seen.Warnings,
+			fmt.Sprintf("hostlab stopped its own probes after %.0f s, because they may have slowed %s: %s.",
+				time.Since(began).Seconds(), m.Service.Name, why))
 	}
 	return nil
 }

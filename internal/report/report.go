@@ -65,7 +65,8 @@ type Assessment struct {
 	Before *assess.Minute `json:"-"`
 	// Days is by how much equal times of days differ, as explain.Change has it.
 	Days float64 `json:"-"`
-	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted transactions.
+	// Change is how the time of a transaction differs from Before; null: nothing was to compare, or not both counted
+	// transactions.
 	Change *assess.Change `json:"change"`
 	// Past is what the time of a ring says as a whole; null: this is now.
 	Past *Past `json:"past"`

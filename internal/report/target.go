@@ -50,7 +50,8 @@ func (o *Options) target(ctx context.Context, facts *host.Facts) (t *target, err
 		return nil, unusable("no service to watch was found; name one with --service (%s), or a database server with --dsn, "+
 			"--dsn-file or $HOSTLAB_DSN (%s)", service.Forms, connect.Forms())
 	case o.Bursts && t.of == nil:
-		return nil, unusable("--bursts writes those of a service that runs here, and none is watched; name one with --service (%s)",
+		return nil, unusable(
+			"--bursts writes those of a service that runs here, and none is watched; name one with --service (%s)",
 			service.Forms)
 	case o.Bursts && !t.of.Here():
 		t.close()
@@ -176,7 +177,8 @@ func (t *target) warnings() (list []string) {
 		list = append(list, "Its "+t.doubt+".")
 	}
 	if t.log.wrong != "" && t.log.none == "" {
-		list = append(list, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", t.log.dir,
+		list = append(list, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.",
+			t.log.dir,
 			t.log.wrong))
 	}
 	return list

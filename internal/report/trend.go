@@ -79,8 +79,8 @@ type Trends struct {
 	early  int // bands that were left out, as their clock seemed to be wrong
 }
 
-// Add takes the next band, and returns the rise that it is in; nil: none, or, as known says, nobody knows. A rise that is not known
-// to be over goes on.
+// Add takes the next band, and returns the rise that it is in; nil: none, or, as known says, nobody knows. A rise that
+// is not known to be over goes on.
 func (t *Trends) Add(b Band) (rise *Rise, known bool) {
 	if !t.follows(b.At) {
 		return nil, false
@@ -114,8 +114,8 @@ func (t *Trends) Add(b Band) (rise *Rise, known bool) {
 	return &Rise{Ratio: math.Exp(last), Noise: noise, Days: days, Part: t.grown()}, true
 }
 
-// follows reports that a band may come next. Where the clock was set back, it takes the place of those of a later time. If they were
-// more than a day's, this clock is more likely to be wrong, until it has made a day of bands.
+// follows reports that a band may come next. Where the clock was set back, it takes the place of those of a later time.
+// If they were more than a day's, this clock is more likely to be wrong, until it has made a day of bands.
 func (t *Trends) follows(at time.Time) bool {
 	i, _ := slices.BinarySearchFunc(t.bands, at, func(b Band, at time.Time) int { return b.At.Compare(at) })
 	if len(t.bands)-i > dayBands && t.early < dayBands {
@@ -126,7 +126,8 @@ func (t *Trends) follows(at time.Time) bool {
 	return true
 }
 
-// Usual is between which s a transaction takes at that time of such days, as far as no rise is said; NaN: that is not known yet.
+// Usual is between which s a transaction takes at that time of such days, as far as no rise is said; NaN: that is not
+// known yet.
 func (t *Trends) Usual(at time.Time) (low, high float64) {
 	base, _ := t.equal(at)
 	noise, known := t.noise()
@@ -175,7 +176,8 @@ func (t *Trends) near(at time.Time, f func(day, band int)) {
 		if weekend(when) != weekend(at) {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(t.bands[:end], when.Add(-bandFor), func(b Band, t time.Time) int { return b.At.Compare(t) })
+		i, _ := slices.BinarySearchFunc(t.bands[:end], when.Add(-bandFor),
+			func(b Band, t time.Time) int { return b.At.Compare(t) })
 		for end = i; i < len(t.bands) && !t.bands[i].At.After(when.Add(bandFor)); i++ {
 			f(day, i)
 		}
@@ -211,7 +213,8 @@ func middleOf(rests []float64, least int) float64 {
 	return stats.Mean(known[cut : len(known)-cut])
 }
 
-// noise is by how much such times differed from equal ones before the last, as a standard deviation; known from a day on.
+// noise is by how much such times differed from equal ones before the last, as a standard deviation; known from a day
+// on.
 func (t *Trends) noise() (sd float64, known bool) {
 	var all []float64
 	for i := len(t.hours) - 1 - lastBands; i >= 0 && len(all) < 16*mostDays; i -= lastBands {

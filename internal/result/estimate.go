@@ -9,11 +9,13 @@ import (
 
 // Estimate is a value with its two-sided confidence interval. The zero Estimate is unknown.
 type Estimate struct {
-	Value    float64  `json:"value"` // in Unit; NaN: unknown
-	Low      float64  `json:"low"`   // NaN where no interval can be given
-	High     float64  `json:"high"`
-	N        int      `json:"n"`                  // blocks, rounds, replications or operations: whatever the interval counts
-	Unit     string   `json:"unit,omitempty"`     // as Format takes it; "" also where what holds the estimate names the unit
+	Value float64 `json:"value"` // in Unit; NaN: unknown
+	Low   float64 `json:"low"`   // NaN where no interval can be given
+	High  float64 `json:"high"`
+	// blocks, rounds, replications or operations: whatever the interval counts
+	N int `json:"n"`
+	// as Format takes it; "" also where what holds the estimate names the unit
+	Unit     string   `json:"unit,omitempty"`
 	Evidence Evidence `json:"evidence,omitempty"` // "" where what holds the estimate names it
 }
 

@@ -14,13 +14,15 @@ const SchemaVersion = 2
 // know of the study, so that it never needs the study itself. It is written
 // before the first run and never changed.
 type Experiment struct {
-	Schema     int               `json:"schema"`
-	ID         string            `json:"id"` // random, so that copies are recognised
-	Name       string            `json:"name"`
-	Title      string            `json:"title,omitempty"`
-	Study      string            `json:"study_sha256"`             // of the study file's bytes and of what the command line set
-	BuiltIn    string            `json:"study_built_in,omitempty"` // its name, for one inside the binary
-	File       string            `json:"study_file,omitempty"`     // absolute; relative paths in the study start in its directory
+	Schema int    `json:"schema"`
+	ID     string `json:"id"` // random, so that copies are recognised
+	Name   string `json:"name"`
+	Title  string `json:"title,omitempty"`
+	// of the study file's bytes and of what the command line set
+	Study   string `json:"study_sha256"`
+	BuiltIn string `json:"study_built_in,omitempty"` // its name, for one inside the binary
+	// absolute; relative paths in the study start in its directory
+	File       string            `json:"study_file,omitempty"`
 	Overrides  map[string]string `json:"overrides,omitempty"`
 	Version    string            `json:"hostlab"`
 	Started    time.Time         `json:"started"`
@@ -30,14 +32,15 @@ type Experiment struct {
 	Parameters map[string]string `json:"parameters"`        // of the workload, as text with units
 	Machine    *Machine          `json:"machine,omitempty"` // nil: levels do not depend on it
 	Places     []Place           `json:"places,omitempty"`  // what levels that are directories lie on
-	Section    string            `json:"section,omitempty"` // of the report, beside its effects: a name that report/effects knows
-	Factors    []Factor          `json:"factors"`
-	Absent     []Absent          `json:"absent,omitempty"` // levels of the study that this host does not have
-	Responses  []Response        `json:"responses"`
-	Contrasts  []Contrast        `json:"contrasts"`
-	Design     Design            `json:"design"`
-	Cells      []Cell            `json:"cells"`
-	Blocks     []Block           `json:"blocks"` // the whole plan, in order
+	// of the report, beside its effects: a name that report/effects knows
+	Section   string     `json:"section,omitempty"`
+	Factors   []Factor   `json:"factors"`
+	Absent    []Absent   `json:"absent,omitempty"` // levels of the study that this host does not have
+	Responses []Response `json:"responses"`
+	Contrasts []Contrast `json:"contrasts"`
+	Design    Design     `json:"design"`
+	Cells     []Cell     `json:"cells"`
+	Blocks    []Block    `json:"blocks"` // the whole plan, in order
 }
 
 // Change says what it takes to go from one level of a factor to another.
@@ -289,7 +292,8 @@ type Run struct {
 
 	Operations int64         `json:"operations,omitempty"`
 	Latency    *Distribution `json:"latency,omitempty"` // of single operations, where the workload tells
-	Waits      *Waits        `json:"waits,omitempty"`   // of the session that did the work, where the workload looked at one
+	// of the session that did the work, where the workload looked at one
+	Waits *Waits `json:"waits,omitempty"`
 
 	Before map[string]string `json:"before,omitempty"` // factor -> what it read before the run
 	After  map[string]string `json:"after,omitempty"`

@@ -11,9 +11,10 @@ import (
 const glued = "\uE000"
 
 var (
-	unitAfter = regexp.MustCompile(`(\d) ((?:ns|us|ms|s|min|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
-	sizeIs    = regexp.MustCompile(`\bn = (\d)`)
-	brackets  = regexp.MustCompile(`\[[^\[\]]*\]`)
+	unitAfter = regexp.MustCompile(
+		`(\d) ((?:ns|us|ms|s|min|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
+	sizeIs   = regexp.MustCompile(`\bn = (\d)`)
+	brackets = regexp.MustCompile(`\[[^\[\]]*\]`)
 )
 
 // WrapFigures breaks text from anywhere into lines of at most width columns, and leaves

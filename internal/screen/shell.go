@@ -47,8 +47,8 @@ func Operand(path string) string {
 	return Word(path)
 }
 
-// Commands are the lines of a script, each as it is: a line that is broken may run as two commands, or end in what was a
-// comment.
+// Commands are the lines of a script, each as it is: a line that is broken may run as two commands, or end in what was
+// a comment.
 func Commands(script string) []string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {

@@ -30,7 +30,8 @@ func Metrics(ctx context.Context, l net.Listener, name string, metrics io.Writer
 	}
 	server.SetKeepAlivesEnabled(false) // a scrape a connection: one that idles keeps no place
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = (&Listener{Listener: l, Most: mostScrapes}).Serve(server, nil) }() // ends when it is closed, or with the process
+	// ends when it is closed, or with the process
+	go func() { _ = (&Listener{Listener: l, Most: mostScrapes}).Serve(server, nil) }()
 }
 
 // mostScrapes are the connections of Metrics at a time.
@@ -51,7 +52,8 @@ func Named(ours func(name string) bool, h http.Handler) http.Handler {
 			came = at.IP.String()
 		}
 		if !connect.Loopback(asked) && (asked == "" || !ours(asked) && asked != came) {
-			http.Error(out, "hostlab: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT",
+			http.Error(out,
+				"hostlab: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT",
 				http.StatusMisdirectedRequest)
 			return
 		}

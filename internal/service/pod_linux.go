@@ -30,7 +30,8 @@ func podAmong(name string, all []pods.Container, looked string, servers []host.D
 	switch {
 	case len(found) == 0 && len(f) > 2 && slices.ContainsFunc(all,
 		func(c pods.Container) bool { return c.Namespace == f[0] && c.Pod == f[1] }):
-		inside := slices.DeleteFunc(slices.Clone(all), func(c pods.Container) bool { return c.Namespace != f[0] || c.Pod != f[1] })
+		inside := slices.DeleteFunc(slices.Clone(all),
+			func(c pods.Container) bool { return c.Namespace != f[0] || c.Pod != f[1] })
 		return nil, fmt.Errorf("pod %s/%s has no container %q; it has %s", f[0], f[1], f[2], candidates(inside))
 	case len(found) == 0:
 		return nil, absent("pod "+name, all, looked)
@@ -46,7 +47,8 @@ func podAmong(name string, all []pods.Container, looked string, servers []host.D
 	case len(found) > 1 && len(f) > 2:
 		return nil, fmt.Errorf("%d containers %s run here; name one of %s", len(found), name, byGroup(found))
 	case len(found) > 1 && slices.ContainsFunc(found, func(c pods.Container) bool { return c.Whole == "" }):
-		return nil, fmt.Errorf("the containers of pod %s have no control group of their pod around them; name one of %s", name,
+		return nil, fmt.Errorf("the containers of pod %s have no control group of their pod around them; name one of %s",
+			name,
 			candidates(found))
 	}
 	group := found[0].Group
@@ -72,7 +74,8 @@ func containerAmong(name string, all []pods.Container, looked string, servers []
 			return c.ID != name && (len(name) < leastID || !strings.HasPrefix(c.ID, name))
 		})
 	}
-	if slices.ContainsFunc(found, func(c pods.Container) bool { return !c.Foreign() }) { // anybody's group may have the same ID
+	// anybody's group may have the same ID
+	if slices.ContainsFunc(found, func(c pods.Container) bool { return !c.Foreign() }) {
 		found = slices.DeleteFunc(found, pods.Container.Foreign)
 	}
 	switch {

@@ -77,7 +77,8 @@ func Parse(text string) (Spec, error) {
 	case ok && head == "cgroup" && name != "":
 		return Spec{Cgroup, name}, nil
 	case ok && head == "pod":
-		if f := strings.Split(name, "/"); len(f) < 2 || len(f) > 3 || slices.Contains(f, "") || strings.ContainsAny(name, "\x00\n") {
+		if f := strings.Split(name, "/"); len(f) < 2 || len(f) > 3 || slices.Contains(f, "") ||
+			strings.ContainsAny(name, "\x00\n") {
 			return Spec{}, fmt.Errorf("%q names no pod; it takes pod:NAMESPACE/NAME or pod:NAMESPACE/NAME/CONTAINER", text)
 		}
 		return Spec{Pod, name}, nil

@@ -10,7 +10,8 @@ import (
 
 // Named is how a service that runs here is named, for help and errors.
 const (
-	Named     = "a " + sorts + " by its name, unit:NAME, cgroup:PATH, pid:N, pod:NAMESPACE/NAME[/CONTAINER] or container:NAME"
+	Named = "a " + sorts +
+		" by its name, unit:NAME, cgroup:PATH, pid:N, pod:NAMESPACE/NAME[/CONTAINER] or container:NAME"
 	sorts     = "database, unit or program"
 	precisely = "pid:N, unit:NAME or cgroup:PATH"
 )

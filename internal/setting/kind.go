@@ -85,7 +85,8 @@ func (w words) spell(v string) (string, error) {
 	if w.known != nil {
 		return oneOf(v, w.known)
 	}
-	if v == "" || len(v) > 40 || strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-") != "" {
+	if v == "" || len(v) > 40 || strings.Trim(v,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-") != "" {
 		return "", fmt.Errorf("%q: expected one word", screen.Short(v))
 	}
 	return v, nil

@@ -128,8 +128,9 @@ func oldCopy(sys *System, step Step, _ steps) error {
 	if there, _ := sys.text(copyPath); step.To != hostlabScheme || step.From == step.To || there != "1" {
 		return nil
 	}
-	return errors.New("hostlab's copy of an earlier power scheme is still there; run 'hostlab revert' as the user who set " +
-		"it, or, if no journal names it, 'powercfg /delete " + hostlabScheme + "'")
+	return errors.New(
+		"hostlab's copy of an earlier power scheme is still there; run 'hostlab revert' as the user who set " +
+			"it, or, if no journal names it, 'powercfg /delete " + hostlabScheme + "'")
 }
 
 // powerSchemes are Windows' power schemes as files.

@@ -103,7 +103,8 @@ type Accepted struct {
 
 // rows has one for each object.
 func (c Change) rows() *document.Table {
-	t := &document.Table{Columns: document.Columns{}.Names("setting", "object", "result", "before", "asked", "after", "why")}
+	t := &document.Table{Columns: document.Columns{}.Names("setting", "object", "result", "before", "asked", "after",
+		"why")}
 	for _, o := range slices.Concat(c.Outcomes, c.Same, c.Skipped) {
 		t.Add(document.Texts(o.Setting, o.Name, string(o.Result), o.From, o.To, o.Read, o.Reason)...)
 	}

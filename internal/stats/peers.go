@@ -38,8 +38,8 @@ func Peers(values []float64) []float64 {
 	return p
 }
 
-// widestGap is the gap, in widths of the rest, beyond which 5 % at most of groups of 8 to 100 equals have a value apart,
-// under the laws that TestPeersLaw tries. Tails of three degrees of freedom fall with the third power.
+// widestGap is the gap, in widths of the rest, beyond which 5 % at most of groups of 8 to 100 equals have a value
+// apart, under the laws that TestPeersLaw tries. Tails of three degrees of freedom fall with the third power.
 const widestGap = 2.6
 
 // Discoveries tells which of many p values are taken as found, so that of those found a share of q are false at

@@ -19,7 +19,8 @@ const Tag = "Zq"
 var Hostile = []string{
 	Tag + " two  words", "-" + Tag, Tag + "'; : >made; '", Tag + `"; : >made; "`, Tag + "$(: >made)", Tag + "`: >made`",
 	Tag + "; : >made; made",
-	Tag + "\n: >made\nmade\n", Tag + " # x", Tag + `\`, Tag + "|made", Tag + "&made", Tag + " >made", Tag + "\x1b]0;x\a\x1b[31m",
+	Tag + "\n: >made\nmade\n", Tag + " # x", Tag + `\`, Tag + "|made", Tag + "&made", Tag + " >made", Tag +
+		"\x1b]0;x\a\x1b[31m",
 	Tag + "\u009b31m\u202e\u2066\x7f", Tag + "\xff\r\t*?[a]{b,c}~!!",
 }
 

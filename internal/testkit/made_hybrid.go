@@ -8,14 +8,17 @@ import "fmt"
 func MadeHybrid(dir string) error {
 	w := newWriter(dir)
 	w.files(cpuRoot, "online", "0-7", "offline", "", "present", "0-7", "smt/control", "on", "smt/active", 1,
-		"intel_pstate/status", "active", "intel_pstate/no_turbo", 0, "intel_pstate/min_perf_pct", 9, "intel_pstate/max_perf_pct",
+		"intel_pstate/status", "active", "intel_pstate/no_turbo", 0, "intel_pstate/min_perf_pct", 9,
+		"intel_pstate/max_perf_pct",
 		100,
 		"cpuidle/current_driver", "intel_idle", "cpuidle/current_governor", "menu",
-		"intel_uncore_frequency/package_00_die_00/min_freq_khz", 800000, "intel_uncore_frequency/package_00_die_00/max_freq_khz",
+		"intel_uncore_frequency/package_00_die_00/min_freq_khz", 800000,
+		"intel_uncore_frequency/package_00_die_00/max_freq_khz",
 		4500000)
 	w.file("sys/devices/cpu_core/cpus", "0-3")
 	w.file("sys/devices/cpu_atom/cpus", "4-7")
-	w.files("sys/firmware/acpi", "platform_profile", "balanced", "platform_profile_choices", "low-power balanced performance")
+	w.files("sys/firmware/acpi", "platform_profile", "balanced", "platform_profile_choices",
+		"low-power balanced performance")
 	for c := range 8 {
 		big := c < 4
 		core, sibling, l2, top, base, capacity := c/2*4, fmt.Sprintf("%d-%d", c/2*2, c/2*2+1), "", 5000000, 2400000, 1024
@@ -52,7 +55,8 @@ func MadeHybrid(dir string) error {
 				s.lat*3, "disable", 0)
 		}
 	}
-	w.files("sys/devices/system/node/node0", "cpulist", "0-7", "distance", 10, "meminfo", "Node 0 MemTotal:       33554432 kB")
+	w.files("sys/devices/system/node/node0", "cpulist", "0-7", "distance", 10, "meminfo",
+		"Node 0 MemTotal:       33554432 kB")
 	w.file("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Core(TM) Made Hybrid\ncpu "+
 		"MHz\t\t: 900.000\n")
 	w.file("proc/meminfo", "MemTotal:       33554432 kB\nSwapTotal:             0 kB")

@@ -27,7 +27,8 @@ Hugepagesize:       2048 kB`, totalKiB, totalKiB/2, totalKiB/2))
 		"cmdline", "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.12.0-55.el10.x86_64 root=/dev/mapper/vg0-root ro crashkernel=2G",
 		"uptime", "4233119.21 1998877665.10", "loadavg", "12.10 11.80 11.00 13/9876 123456",
 		"pressure/cpu", "some avg10=0.10 avg60=0.08 avg300=0.05 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0",
-		"pressure/io", "some avg10=1.10 avg60=0.90 avg300=0.70 total=654321\nfull avg10=0.90 avg60=0.70 avg300=0.60 total=543210",
+		"pressure/io",
+		"some avg10=1.10 avg60=0.90 avg300=0.70 total=654321\nfull avg10=0.90 avg60=0.70 avg300=0.60 total=543210",
 		"self/cgroup", "0::/", "self/limits", limits, "self/status",
 		"Name:\thostlab\nUid:\t0\t0\t0\t0\nCpus_allowed_list:\t0-511\nMems_allowed_list:\t0-7")
 	stat := []string{"cpu  512000000 1000 25600000 90000000000 100000 0 200000 0 0 0"}
@@ -35,26 +36,31 @@ Hugepagesize:       2048 kB`, totalKiB, totalKiB/2, totalKiB/2))
 		stat = append(stat, fmt.Sprintf("cpu%d 1000000 2 50000 175000000 200 0 400 0 0 0", c))
 	}
 	w.file("proc/stat", strings.Join(append(stat, "ctxt 123456789", "btime 1790000000", "processes 7654321"), "\n"))
-	w.files("proc/sys/kernel", "hostname", "made512", "osrelease", "6.12.0-55.el10.x86_64", "ostype", "Linux", "numa_balancing",
+	w.files("proc/sys/kernel", "hostname", "made512", "osrelease", "6.12.0-55.el10.x86_64", "ostype", "Linux",
+		"numa_balancing",
 		1,
 		"pid_max", 4194304, "sem", "32000\t1024000000\t500\t32000", "shmmax", "18446744073692774399", "shmall",
 		"18446744073692774399", "shmmni", 4096)
 	w.files("proc/sys/vm", "swappiness", 60, "dirty_bytes", 0, "dirty_background_bytes", 0, "dirty_ratio", 20,
 		"dirty_background_ratio", 10, "max_map_count", 1048576, "nr_hugepages", 0)
 	w.files("proc/sys/fs", "aio-max-nr", 65536, "file-max", 9223372036854775807)
-	w.files("sys/kernel/mm/transparent_hugepage", "enabled", "[always] madvise never", "defrag", "always defer defer+madvise "+
-		"[madvise] never")
+	w.files("sys/kernel/mm/transparent_hugepage", "enabled", "[always] madvise never", "defrag",
+		"always defer defer+madvise "+
+			"[madvise] never")
 	w.files("sys/kernel/mm/ksm", "run", 0)
 	w.files("sys/devices/system/clocksource/clocksource0", "current_clocksource", "tsc", "available_clocksource",
 		"tsc hpet acpi_pm ")
 	w.files("sys/module/nvme_core/parameters", "io_timeout", 30)
-	w.files(cpuRoot+"/vulnerabilities", "meltdown", "Not affected", "spectre_v1", "Mitigation: usercopy/swapgs barriers and "+
-		"__user pointer sanitization",
-		"spectre_v2", "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: always-on; PBRSB-eIBRS: Not affected; BHI: "+
+	w.files(cpuRoot+"/vulnerabilities", "meltdown", "Not affected", "spectre_v1",
+		"Mitigation: usercopy/swapgs barriers and "+
+			"__user pointer sanitization",
+		"spectre_v2",
+		"Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: always-on; PBRSB-eIBRS: Not affected; BHI: "+
 			"Not affected",
 		"mds", "Not affected", "l1tf", "Not affected", "retbleed", "Not affected",
 		"spec_store_bypass", "Mitigation: Speculative Store Bypass disabled via prctl")
-	w.files("sys/class/dmi/id", "sys_vendor", "Example Computers", "product_name", "Twin 512", "bios_version", "2.4", "bios_date",
+	w.files("sys/class/dmi/id", "sys_vendor", "Example Computers", "product_name", "Twin 512", "bios_version", "2.4",
+		"bios_date",
 		"03/14/2026")
 	w.files("sys/fs/cgroup", "cgroup.controllers", "cpuset cpu io memory hugetlb pids", "cpuset.cpus.effective", "0-511")
 	w.files("etc", "hostname", "made512", "os-release", "ID=rhel\nPRETTY_NAME=\"Red Hat Enterprise Linux 10.0 "+
@@ -87,13 +93,14 @@ func cpuinfo() string {
 	var b strings.Builder
 	for c := range cpus {
 		core := c % cores
-		fmt.Fprintf(&b, "processor\t: %d\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9755 "+
-			"128-Core Processor\n"+
-			"stepping\t: 0\nmicrocode\t: 0xb101021\ncpu MHz\t\t: 1500.000\ncache size\t: 1024 KB\nphysical id\t: %d\nsiblings\t: "+
-			"%d\ncore id\t\t: %d\n"+
-			"cpu cores\t: %d\napicid\t\t: %d\nfpu\t\t: yes\nflags\t\t: %s\nbugs\t\t: sysret_ss_attrs spectre_v1 spectre_v2 "+
-			"spec_store_bypass\n"+
-			"bogomips\t: 4500.00\nclflush size\t: 64\naddress sizes\t: 52 bits physical, 57 bits virtual\n\n",
+		fmt.Fprintf(&b,
+			"processor\t: %d\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9755 "+
+				"128-Core Processor\n"+
+				"stepping\t: 0\nmicrocode\t: 0xb101021\ncpu MHz\t\t: 1500.000\ncache size\t: 1024 KB\nphysical id\t: %d\nsiblings\t: "+
+				"%d\ncore id\t\t: %d\n"+
+				"cpu cores\t: %d\napicid\t\t: %d\nfpu\t\t: yes\nflags\t\t: %s\nbugs\t\t: sysret_ss_attrs spectre_v1 spectre_v2 "+
+				"spec_store_bypass\n"+
+				"bogomips\t: 4500.00\nclflush size\t: 64\naddress sizes\t: 52 bits physical, 57 bits virtual\n\n",
 			c, core/perSock, perSock*threads, core%perSock, perSock, core*2+c/cores, flags)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -111,7 +118,8 @@ func (w *writer) disks() {
 			return
 		}
 		w.link("sys/block/"+name, dev)
-		w.files(dev+"/queue", "rotational", 0, "scheduler", "[none] mq-deadline kyber bfq", "write_cache", "write through", "fua",
+		w.files(dev+"/queue", "rotational", 0, "scheduler", "[none] mq-deadline kyber bfq", "write_cache", "write through",
+			"fua",
 			1,
 			"dax", 0, "nomerges", 0, "read_ahead_kb", 128, "nr_requests", 1023, "logical_block_size", 512, "physical_block_size",
 			4096)

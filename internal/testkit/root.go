@@ -1,5 +1,6 @@
-// Package testkit has what tests have in common: files that say what they expect, and what those with the build tag system need.
-// Such a test takes root, a server, a browser, a guest or many seconds: make test runs it, make check does not.
+// Package testkit has what tests have in common: files that say what they expect, and what those with the build tag
+// system need. Such a test takes root, a server, a browser, a guest or many seconds: make test runs it, make check does
+// not.
 package testkit
 
 import (
@@ -67,8 +68,8 @@ func Victim(t testing.TB) (dir string) {
 	return dir
 }
 
-// End is until when a test waits for an event. It lies just before the end of go test's own time, so that a busy machine
-// fails no test, and one that waits in vain says for what.
+// End is until when a test waits for an event. It lies just before the end of go test's own time, so that a busy
+// machine fails no test, and one that waits in vain says for what.
 func End(t testing.TB) time.Time {
 	if at, limited := t.(interface{ Deadline() (time.Time, bool) }).Deadline(); limited {
 		return at.Add(-15 * time.Second)
@@ -76,8 +77,8 @@ func End(t testing.TB) time.Time {
 	return time.Now().Add(time.Hour)
 }
 
-// Sample is the whole list where the tests with the tag system are built, and n of it elsewhere, from its first to its last: make
-// check takes a minute, and what it leaves out make test has.
+// Sample is the whole list where the tests with the tag system are built, and n of it elsewhere, from its first to its
+// last: make check takes a minute, and what it leaves out make test has.
 func Sample[T any](list []T, n int) []T {
 	if Built || len(list) <= n {
 		return list
@@ -89,7 +90,8 @@ func Sample[T any](list []T, n int) []T {
 	return few
 }
 
-// Times is how often a test repeats what chance is part of: all where the tests with the tag system are built, few elsewhere.
+// Times is how often a test repeats what chance is part of: all where the tests with the tag system are built, few
+// elsewhere.
 func Times(all, few int) int {
 	if Built {
 		return all
@@ -97,8 +99,8 @@ func Times(all, few int) int {
 	return few
 }
 
-// Check has rapid try a property: 100 cases where the tests with the tag system are built, and 20 elsewhere. The flag -rapid.checks
-// overrides both.
+// Check has rapid try a property: 100 cases where the tests with the tag system are built, and 20 elsewhere. The flag
+// -rapid.checks overrides both.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {

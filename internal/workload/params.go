@@ -41,8 +41,8 @@ type Param struct {
 	words kind
 }
 
-// ParamOf reads a field. Tags: toml is its name; jsonschema has minimum, maximum, enum and required, and limits the range
-// of what JSON has no number for, as of times in seconds.
+// ParamOf reads a field. Tags: toml is its name; jsonschema has minimum, maximum, enum and required, and limits the
+// range of what JSON has no number for, as of times in seconds.
 func ParamOf(f reflect.StructField) Param {
 	p := Param{Name: f.Tag.Get("toml"), Unit: f.Tag.Get("unit"), Over: f.Tag.Get("over"), index: f.Index}
 	of := f.Type
@@ -141,7 +141,8 @@ func Check(d Description, given map[string]any) (Params, error) {
 	}
 	for _, p := range list {
 		if _, ok := given[p.Name]; !ok && p.Required {
-			errs = append(errs, Wrong(p.Name, "missing", fmt.Sprintf("workload %s needs it: 'hostlab workload show %[1]s'", d.Name)))
+			errs = append(errs, Wrong(p.Name, "missing",
+				fmt.Sprintf("workload %s needs it: 'hostlab workload show %[1]s'", d.Name)))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -161,7 +162,8 @@ func unknownParam(of string, list []Param, name string) error {
 	for _, p := range list {
 		known = append(known, p.Name)
 	}
-	return Wrong(name, "workload "+of+" has none of that name", cmp.Or(meant(name, known), "it has "+strings.Join(known, ", ")))
+	return Wrong(name, "workload "+of+" has none of that name",
+		cmp.Or(meant(name, known), "it has "+strings.Join(known, ", ")))
 }
 
 // meant is a hint at what was perhaps meant; "": nothing is near.
@@ -358,7 +360,11 @@ func textOf(v reflect.Value) string {
 	case float64:
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	case []Word:
-		if slices.ContainsFunc(x, func(w Word) bool { f := strings.Fields(string(w)); return len(f) != 1 || f[0] != string(w) }) ||
+		if slices.ContainsFunc(x, func(w Word) bool {
+			f := strings.Fields(string(w))
+			return len(f) != 1 ||
+				f[0] != string(w)
+		}) ||
 			len(x) > 0 && strings.HasPrefix(string(x[0]), "[") {
 			return asJSON(x)
 		}

@@ -35,7 +35,8 @@ type Workload interface {
 	Open(ctx context.Context, cfg Config) (Session, error)
 }
 
-// Usual is what most workloads say: there is nothing more to check and to look for, and how long runs take is not known.
+// Usual is what most workloads say: there is nothing more to check and to look for, and how long runs take is not
+// known.
 type Usual struct{}
 
 func (Usual) Validate(Config) error               { return nil }

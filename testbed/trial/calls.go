@@ -12,7 +12,8 @@ import (
 
 // fileCalls are the system calls by which hostlab reads and writes settings and its journal.
 var fileCalls = map[uint64]bool{
-	syscall.SYS_WRITE: true, syscall.SYS_OPENAT: true, syscall.SYS_FSYNC: true, syscall.SYS_RENAMEAT: true, 316: true, // renameat2
+	// renameat2
+	syscall.SYS_WRITE: true, syscall.SYS_OPENAT: true, syscall.SYS_FSYNC: true, syscall.SYS_RENAMEAT: true, 316: true,
 	syscall.SYS_UNLINKAT: true, syscall.SYS_FLOCK: true, syscall.SYS_CLOSE: true, syscall.SYS_MKDIRAT: true,
 }
 
@@ -47,7 +48,8 @@ func trace(args []string, n int, do func(pid int) error) (count int) {
 	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
 		cannot("wait: " + err.Error())
 	}
-	const options = 0x1 | 0x8 | syscall.PTRACE_O_TRACEFORK | syscall.PTRACE_O_TRACEVFORK | 0x100000 // TRACESYSGOOD, TRACECLONE, EXITKILL
+	// TRACESYSGOOD, TRACECLONE, EXITKILL
+	const options = 0x1 | 0x8 | syscall.PTRACE_O_TRACEFORK | syscall.PTRACE_O_TRACEVFORK | 0x100000
 	if err := syscall.PtraceSetOptions(pid, options); err != nil {
 		cannot("ptrace: " + err.Error())
 	}

@@ -148,14 +148,20 @@ var (
 	queue    = "/sys/block/[vsn]*/queue/"
 )
 
-// trials are those that take more than a value to write and what it reads, and after them those of the settings' own data.
+// trials are those that take more than a value to write and what it reads, and after them those of the settings' own
+// data.
 var trials = append([]trial{
-	{setting: "governor", files: []string{policy + "scaling_governor"}, values: listed(policy+"scaling_available_governors", policy+"scaling_governor"), register: lineOfGovernor},
-	{setting: "epp", files: []string{policy + "energy_performance_preference"}, values: plain("balance_power", "balance_performance", "performance", "power"), first: governed("powersave")},
-	{setting: "boost", files: []string{cpu + "/cpufreq/boost"}, values: mapped("on", "1"), refused: "refuses to switch boost"},
-	{setting: "max_freq", files: []string{policy + "scaling_max_freq"}, values: frequencies("scaling_max_freq"), first: governed("performance"),
+	{setting: "governor", files: []string{policy + "scaling_governor"},
+		values: listed(policy+"scaling_available_governors", policy+"scaling_governor"), register: lineOfGovernor},
+	{setting: "epp", files: []string{policy + "energy_performance_preference"},
+		values: plain("balance_power", "balance_performance", "performance", "power"), first: governed("powersave")},
+	{setting: "boost", files: []string{cpu + "/cpufreq/boost"}, values: mapped("on", "1"),
+		refused: "refuses to switch boost"},
+	{setting: "max_freq", files: []string{policy + "scaling_max_freq"}, values: frequencies("scaling_max_freq"),
+		first:    governed("performance"),
 		register: func(w string) (byte, bool) { l, known := lineOf[w]; return l, known }},
-	{setting: "min_freq", files: []string{policy + "scaling_min_freq"}, values: frequencies("scaling_min_freq"), first: governed("powersave"),
+	{setting: "min_freq", files: []string{policy + "scaling_min_freq"}, values: frequencies("scaling_min_freq"),
+		first:    governed("powersave"),
 		register: func(w string) (byte, bool) { l, known := lineOf[w]; return l, known }},
 	{setting: "cstate_latency", files: []string{cpu + "/cpu[0-9]*/cpuidle/state*/disable"},
 		values: func() []value {
@@ -168,9 +174,11 @@ var trials = append([]trial{
 		}},
 	{setting: "thp", files: []string{hugePage + "enabled"}, values: listed(hugePage+"enabled", hugePage+"enabled")},
 	{setting: "thp_defrag", files: []string{hugePage + "defrag"}, values: listed(hugePage+"defrag", hugePage+"defrag")},
-	{setting: "clocksource", files: []string{clock + "current_clocksource"}, values: listed(clock+"available_clocksource", clock+"current_clocksource")},
+	{setting: "clocksource", files: []string{clock + "current_clocksource"},
+		values: listed(clock+"available_clocksource", clock+"current_clocksource")},
 	{setting: "io_scheduler", files: []string{queue + "scheduler"}, values: listed(queue+"scheduler", queue+"scheduler")},
-	{setting: "cpu_online", files: []string{cpu + "/cpu[0-9]*/online"}, offline: true, values: single("cpu1", "cpu2", "cpu3")},
+	{setting: "cpu_online", files: []string{cpu + "/cpu[0-9]*/online"}, offline: true,
+		values: single("cpu1", "cpu2", "cpu3")},
 	{setting: "smt", files: []string{cpu + "/smt/control"}, offline: true, values: plain("off")},
 }, plainTrials()...)
 

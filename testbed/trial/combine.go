@@ -112,7 +112,8 @@ func governors() []string { return glob(cpu + "/cpufreq/policy*/scaling_governor
 
 var scenes = []scene{
 	{"many settings at once", acpiSteps, func(s *stage) {
-		s.set(0, "", "swappiness=10", "min_freq=1.8GHz", "max_freq=1.8GHz", "thp=always", "governor=performance", "cstate_latency=2us", "dirty_bytes=629145600")
+		s.set(0, "", "swappiness=10", "min_freq=1.8GHz", "max_freq=1.8GHz", "thp=always", "governor=performance",
+			"cstate_latency=2us", "dirty_bytes=629145600")
 		requireRegisters(s.name, 2)
 		s.hostlab(0, "", "verify")
 		s.hostlab(0, "", "revert")
@@ -185,7 +186,8 @@ var scenes = []scene{
 		s.hostlab(0, "", "revert")
 	}},
 	{"a read-only /sys", "", func(s *stage) {
-		if err := errorOf(syscall.Mount("/sys", "/sys", "", syscall.MS_BIND, ""), syscall.Mount("", "/sys", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, "")); err != nil {
+		if err := errorOf(syscall.Mount("/sys", "/sys", "", syscall.MS_BIND, ""),
+			syscall.Mount("", "/sys", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, "")); err != nil {
 			fail(s.name, "mount: %v", err)
 			return
 		}
@@ -225,7 +227,8 @@ var scenes = []scene{
 			time.Sleep(200 * time.Millisecond)
 		}
 		v, _ := dmaLatency()
-		require(s.name+": what one holds does not keep others from setting", second.code == 0 && v == 100, "exit %d, %d us: %s", second.code, v, second.err)
+		require(s.name+": what one holds does not keep others from setting", second.code == 0 && v == 100,
+			"exit %d, %d us: %s", second.code, v, second.err)
 		_ = first.Process.Signal(os.Interrupt)
 		_ = first.Wait()
 		a, b := command("set", "--yes", "swappiness=10"), command("set", "--yes", "ksm=1")
@@ -262,8 +265,10 @@ var scenes = []scene{
 		s.put(old, reserve)
 	}},
 	{"values that cannot be", "", func(s *stage) {
-		for _, w := range []string{"governor=nonsense", "max_freq=99GHz", "max_freq=abc", "smt=forceoff", "swappiness=-1", "nothing=1", "governor@policy9=performance", "swappiness="} {
-			s.set(map[bool]int{true: 1, false: 2}[len(governors()) == 0 && strings.Contains("governor max_freq", strings.Split(w, "=")[0])], "", w)
+		for _, w := range []string{"governor=nonsense", "max_freq=99GHz", "max_freq=abc", "smt=forceoff", "swappiness=-1",
+			"nothing=1", "governor@policy9=performance", "swappiness="} {
+			s.set(map[bool]int{true: 1, false: 2}[len(governors()) == 0 &&
+				strings.Contains("governor max_freq", strings.Split(w, "=")[0])], "", w)
 		}
 	}},
 	{"governor and EPP together, from performance", eppFile, func(s *stage) {

@@ -24,10 +24,14 @@ var roots = []string{
 
 // moving are files that the kernel changes by itself: counters, and what the processor does now.
 var moving = []string{
-	"scaling_cur_freq", "cpuinfo_cur_freq", "cpuinfo_avg_freq", "usage", "time", "above", "below", "rejected", "total_time", "time_in_state", "total_trans", "trans_table",
-	"pages_to_scan_now", "pages_collapsed", "full_scans", "pages_scanned", "pages_skipped", "random", "ns_last_pid", "inode-nr", "inode-state", "dentry-state", "file-nr", "aio-nr",
-	"inflight", "stat", "tainted", "nr_requests_now", "feedback_ctrs", "sched_domain", "stat_refresh", "stats", "drop_caches", "compact_memory", "pty",
-	"interrupts", "crash_notes", "uevent", "runtime_active_time", "runtime_suspended_time", "wakeup_count", "resource0", "resource1", "resource4", "config", "rom",
+	"scaling_cur_freq", "cpuinfo_cur_freq", "cpuinfo_avg_freq", "usage", "time", "above", "below", "rejected",
+	"total_time", "time_in_state", "total_trans", "trans_table",
+	"pages_to_scan_now", "pages_collapsed", "full_scans", "pages_scanned", "pages_skipped", "random", "ns_last_pid",
+	"inode-nr", "inode-state", "dentry-state", "file-nr", "aio-nr",
+	"inflight", "stat", "tainted", "nr_requests_now", "feedback_ctrs", "sched_domain", "stat_refresh", "stats",
+	"drop_caches", "compact_memory", "pty",
+	"interrupts", "crash_notes", "uevent", "runtime_active_time", "runtime_suspended_time", "wakeup_count", "resource0",
+	"resource1", "resource4", "config", "rom",
 }
 
 // dump reads every file below the roots, and the P-state registers where frequencies are held.
@@ -45,7 +49,8 @@ func dump() map[string]string {
 				}
 				return nil
 			}
-			if !d.Type().IsRegular() || strings.HasPrefix(path, "/sys/devices/pci0000:00") && !strings.Contains(path, "/queue/") {
+			if !d.Type().IsRegular() || strings.HasPrefix(path, "/sys/devices/pci0000:00") &&
+				!strings.Contains(path, "/queue/") {
 				return nil
 			}
 			info, err := d.Info()

@@ -51,7 +51,8 @@ func each(quick bool) {
 		}
 		if quick {
 			values = t.few(values)
-			if t.first == nil && t.register == nil && !t.offline && !strings.HasSuffix(t.setting, "_ratio") { // of a pair with bytes
+			// of a pair with bytes
+			if t.first == nil && t.register == nil && !t.offline && !strings.HasSuffix(t.setting, "_ratio") {
 				together = append(together, t)
 				continue
 			}
@@ -207,7 +208,8 @@ func (t trial) one(v value) {
 	}
 	what := name + "=" + v.word
 	before, failed := dump(), failures
-	out := row{setting: t.setting, objects: len(t.paths()), before: t.content(), set: strings.TrimPrefix(what, t.setting+"=")}
+	out := row{setting: t.setting, objects: len(t.paths()), before: t.content(),
+		set: strings.TrimPrefix(what, t.setting+"=")}
 	set := hostlab("set", what, "--yes", "--format", "json")
 	c := set.change()
 	if set.code != 0 {
@@ -344,7 +346,8 @@ func requireRegisters(what string, want byte) {
 // domainOf is the number of the register that gen-ssdt.sh gave a policy: that of its domain, or
 // of the CPU where hardware coordinates and each CPU has its own.
 func domainOf(policy string, index int) int {
-	if strings.Fields(cat(policy + "/freqdomain_cpus"))[0] != strings.Fields(cat(policy + "/related_cpus"))[0] || len(strings.Fields(cat(policy+"/freqdomain_cpus"))) != len(strings.Fields(cat(policy+"/related_cpus"))) {
+	if strings.Fields(cat(policy + "/freqdomain_cpus"))[0] != strings.Fields(cat(policy + "/related_cpus"))[0] ||
+		len(strings.Fields(cat(policy+"/freqdomain_cpus"))) != len(strings.Fields(cat(policy+"/related_cpus"))) {
 		var n int
 		_, _ = fmt.Sscan(cat(policy+"/related_cpus"), &n)
 		return n
@@ -380,7 +383,8 @@ func held() {
 	if failures == failed {
 		ok(what)
 	}
-	row{"cpu_dma_latency", 1, before["/dev/cpu_dma_latency"], "70us", read, "", "in force while it runs", done(failed, "all as before, also after SIGKILL")}.print()
+	row{"cpu_dma_latency", 1, before["/dev/cpu_dma_latency"], "70us", read, "", "in force while it runs",
+		done(failed, "all as before, also after SIGKILL")}.print()
 }
 
 func waitFor(ctx context.Context, us int) bool {

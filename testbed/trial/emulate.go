@@ -28,20 +28,24 @@ const (
 // throttles, and that nothing stays, also after a kill of hostlab and of its governor with it.
 func emulated() {
 	r := hostlab("run", slowed, "--yes", "--quiet", "--blocks", "1", "--out", "/run/no")
-	require("without the cpu controller it says so", r.code != 0 && strings.Contains(r.err, "cgroup.subtree_control") && strings.Contains(r.err, "method stop"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("without the cpu controller it says so", r.code != 0 && strings.Contains(r.err, "cgroup.subtree_control") &&
+		strings.Contains(r.err, "method stop"), "exit %d: %s %s", r.code, r.out, r.err)
 	if err := echo("+cpu", controlGroups+"cgroup.subtree_control"); err != nil {
 		cannot(err.Error())
 	}
 	before := groupsNow()
-	out, err := exec.Command("/job/emulate.test", "-test.v", "-test.timeout", "100s", "-test.run", "Home|Elsewhere|AboveItsLimit").CombinedOutput()
-	require("a service keeps to its own group's limits, and comes home", err == nil && strings.Count(string(out), "\n--- PASS") >= 4, "%v: %s", err, out)
+	out, err := exec.Command("/job/emulate.test", "-test.v", "-test.timeout", "100s", "-test.run",
+		"Home|Elsewhere|AboveItsLimit").CombinedOutput()
+	require("a service keeps to its own group's limits, and comes home", err == nil &&
+		strings.Count(string(out), "\n--- PASS") >= 4, "%v: %s", err, out)
 	requireGroups("a service that was slowed down", before)
 
 	var seen throttling
 	r = played("emulated", func(play func()) { seen = watchGroups(play) })
 	require("the kernel throttles to the quota", seen.throttled > 0 && seen.quota != "", "%+v", seen)
 	requireGroups("a study to its end", before)
-	require("the report says that it is emulated", r.code == 11 && strings.Contains(r.out, "n = 1 block, emulated") && !strings.Contains(r.out, "measured"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("the report says that it is emulated", r.code == 11 && strings.Contains(r.out, "n = 1 block, emulated") &&
+		!strings.Contains(r.out, "measured"), "exit %d: %s %s", r.code, r.out, r.err)
 
 	groupKilled("hostlab killed", func(hostlab, _ int) []int { return []int{hostlab} })
 	requireGroups("hostlab killed", before)
@@ -54,8 +58,8 @@ func emulated() {
 	line("row", "cgroup2", seen.quota, seen.throttled, failures)
 }
 
-// played runs the study to its end and returns its report. On a busy machine the guest's CPUs may not run for as long as
-// the policy has them run, or when the governor has to look: it is played three times at most.
+// played runs the study to its end and returns its report. On a busy machine the guest's CPUs may not run for as long
+// as the policy has them run, or when the governor has to look: it is played three times at most.
 func played(what string, within func(play func())) (report run) {
 	for try := range 3 {
 		out := "/run/" + strings.ReplaceAll(what, " ", "-") + strconv.Itoa(try)
@@ -91,9 +95,9 @@ func requireGroups(what string, before []string) {
 	fail(what, "groups %v, and were %v", now, before)
 }
 
-// slowQuota is the quota of a group at the slow level as "us period", "" at full speed. It starts at 2000 of 8000. On a busy
-// machine the governor changes it within milliseconds, to make good what it kept too much: to half of that at the least
-// (governor.toSet), and never to what would slow one thread no more.
+// slowQuota is the quota of a group at the slow level as "us period", "" at full speed. It starts at 2000 of 8000. On a
+// busy machine the governor changes it within milliseconds, to make good what it kept too much: to half of that at the
+// least (governor.toSet), and never to what would slow one thread no more.
 func slowQuota(group string) string {
 	q, us := cat(group+"/cpu.max"), 0
 	if _, err := fmt.Sscanf(q, "%d 8000", &us); err == nil && us >= 1000 && us < 8000 {

@@ -146,7 +146,8 @@ func cut(at int) {
 // watched are the values that the cuts' settings change.
 func watched() map[string]string {
 	now := map[string]string{}
-	for _, pattern := range []string{swappiness, "/proc/sys/vm/dirty_bytes", hugePage + "defrag", policy + "scaling_governor", policy + "scaling_max_freq",
+	for _, pattern := range []string{swappiness, "/proc/sys/vm/dirty_bytes", hugePage + "defrag", policy +
+		"scaling_governor", policy + "scaling_max_freq",
 		policy + "scaling_min_freq", cpu + "/cpu[0-9]*/cpuidle/state*/disable", cpu + "/smt/control"} {
 		for _, path := range glob(pattern) {
 			if v := chosen(cat(path)); !strings.HasPrefix(v, "cannot be read") {

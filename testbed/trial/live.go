@@ -24,8 +24,9 @@ import (
 
 // experiment is a live experiment that the power cuts fall into: STUDY:BUDGET:PLUG:ORIGINAL.
 type experiment struct {
-	study    string // a key of tried, and the name of its record
-	plug     string // who pulls it: "host", at some moment at the level; "file", the guest while the level is in the file; "none"
+	study string // a key of tried, and the name of its record
+	// who pulls it: "host", at some moment at the level; "file", the guest while the level is in the file; "none"
+	plug     string
 	original string // of the parameter in the file of ALTER SYSTEM; "": none
 	boot     string // what this boot gave the kernel's file
 }
@@ -158,7 +159,8 @@ func (e *experiment) untouched(when string) {
 	require(when+": the parameter is the original", inForce == e.value() && disk == e.original,
 		"%s is %s, and %q on the disk; it was %q", parameter, inForce, disk, e.original)
 	if file := tried[e.study].file; file != "" {
-		require(when+": the setting is the original", chosen(cat(file)) == e.boot, "%s has %s, and had %s", file, cat(file), e.boot)
+		require(when+": the setting is the original", chosen(cat(file)) == e.boot, "%s has %s, and had %s", file, cat(file),
+			e.boot)
 		require(when+": the settings' journal has ended", !journalLeft(), "it is still there")
 	}
 }

@@ -55,13 +55,16 @@ func nodeFacts() {
 		cannot("hostlab facts: " + err.Error() + r.err)
 	}
 	n := f.Topology.NUMA
-	require("two nodes, with their CPUs and memory", len(n) == 2 && fmt.Sprint(n[0].CPUs.Value, n[1].CPUs.Value) == "[0 1] [2 3]" &&
+	require("two nodes, with their CPUs and memory", len(n) == 2 &&
+		fmt.Sprint(n[0].CPUs.Value, n[1].CPUs.Value) == "[0 1] [2 3]" &&
 		n[0].Memory.Value > 600<<20 && n[1].Memory.Value > 600<<20 && fmt.Sprint(n[1].Distance.Value) == "[20 10]", "%+v", n)
 	c := f.Network.Cards
-	require("a card with its queue and its interrupts", len(c) == 1 && c[0].Receive.Value == 1 && c[0].Served.State == "ok" && len(c[0].Served.Value) > 0 &&
+	require("a card with its queue and its interrupts", len(c) == 1 && c[0].Receive.Value == 1 &&
+		c[0].Served.State == "ok" && len(c[0].Served.Value) > 0 &&
 		c[0].Steered.State == "ok" && len(c[0].Steered.Value) == 0, "%+v", c)
 	d := f.Databases
-	require("a server's memory by node", len(d) == 1 && len(d[0].NodeMemory.Value) == 2 && d[0].NodeMemory.Value[0]+d[0].NodeMemory.Value[1] > 0, "%+v", d)
+	require("a server's memory by node", len(d) == 1 && len(d[0].NodeMemory.Value) == 2 &&
+		d[0].NodeMemory.Value[0]+d[0].NodeMemory.Value[1] > 0, "%+v", d)
 	all, problem := answers()
 	require("the check of the card applies", all["NET-011"].Status == "finding", "%+v %s", all["NET-011"], problem)
 }
@@ -88,16 +91,19 @@ func interrupts() {
 		}
 	}
 	r := hostlab("set", "irq_affinity=1", "--yes")
-	require("the card's interrupts are moved, and no others", r.code == 0 && n >= 2 && maps.Equal(want, affinities()), "exit %d: %s %s; %d: %v", r.code,
+	require("the card's interrupts are moved, and no others", r.code == 0 && n >= 2 && maps.Equal(want, affinities()),
+		"exit %d: %s %s; %d: %v", r.code,
 		r.out, r.err, n, affinities())
 	v := hostlab("verify")
 	r = hostlab("revert")
-	require("they are verified and put back", v.code == 0 && r.code == 0 && maps.Equal(before, affinities()) && !journalLeft(), "%s %s %s", v.err, r.err,
+	require("they are verified and put back", v.code == 0 && r.code == 0 && maps.Equal(before, affinities()) &&
+		!journalLeft(), "%s %s %s", v.err, r.err,
 		affinities())
 	end := remedy{servers: []string{"irqbalance"}}.serve()
 	r = hostlab("set", "irq_affinity=1", "--yes")
 	end()
-	require("irqbalance is a reason not to", r.code != 0 && strings.Contains(r.err, "irqbalance (PID") && maps.Equal(before, affinities()), "exit %d: %s %s",
+	require("irqbalance is a reason not to", r.code != 0 && strings.Contains(r.err, "irqbalance (PID") &&
+		maps.Equal(before, affinities()), "exit %d: %s %s",
 		r.code, r.out, r.err)
 }
 
@@ -120,7 +126,8 @@ func interleaved() {
 			}
 		}
 	})
-	r := hostlab("run", "numa-interleave", "--yes", "--quiet", "--blocks", "1", "--out", "/run/numa", "--set", "workload.rows=200",
+	r := hostlab("run", "numa-interleave", "--yes", "--quiet", "--blocks", "1", "--out", "/run/numa", "--set",
+		"workload.rows=200",
 		"--set", "workload.tables=4")
 	close(stop)
 	wait.Wait()

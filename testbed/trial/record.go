@@ -39,9 +39,11 @@ func recorded() {
 	service := "pid:" + strconv.Itoa(pid)
 	alone := record(service, func(s scheduled) bool { return s.OnIdle.N+s.OnBusy.N > 0 })
 	require("the kernel takes the programs", alone.Recorded(), "%s", alone.Reason)
-	require("it counts", alone.Cost.InWindows > 0 && alone.OnIdle.N+alone.OnBusy.N > 0 && alone.Bursts > 0 && alone.Lost == 0, "%+v", alone)
+	require("it counts", alone.Cost.InWindows > 0 && alone.OnIdle.N+alone.OnBusy.N > 0 && alone.Bursts > 0 &&
+		alone.Lost == 0, "%+v", alone)
 	require("the service runs", alone.Run.Value > 0.05 && alone.Run.Value < 1.1, "%+v", alone.Run)
-	require("its sibling is idle", alone.Beside != nil && alone.Beside.Value < 0.3*alone.Run.Value, "%+v of %+v", alone.Beside, alone.Run)
+	require("its sibling is idle", alone.Beside != nil && alone.Beside.Value < 0.3*alone.Run.Value, "%+v of %+v",
+		alone.Beside, alone.Run)
 
 	const group = controlGroups + "service"
 	if err := os.MkdirAll(group+"/below", 0o755); err != nil {
@@ -53,12 +55,15 @@ func recorded() {
 	spin()
 	busy := func(s scheduled) bool { return s.Beside != nil && s.Beside.Value > 0.8*s.Run.Value }
 	beside := record("cgroup:/service", busy)
-	require("a control group of version 2 is a service, with those below it", beside.Recorded() && beside.Run.Value > 0.05, "%+v", beside)
+	require("a control group of version 2 is a service, with those below it", beside.Recorded() && beside.Run.Value > 0.05,
+		"%+v", beside)
 	require("its sibling is busy", busy(beside), "%+v of %+v", beside.Beside, beside.Run)
-	line("row", cat("/proc/sys/kernel/osrelease"), alone.Cost.InWindows, fmt.Sprintf("%.3f %.3f %.3f", alone.Run.Value, beside.Run.Value, beside.Beside.Value), failures)
+	line("row", cat("/proc/sys/kernel/osrelease"), alone.Cost.InWindows,
+		fmt.Sprintf("%.3f %.3f %.3f", alone.Run.Value, beside.Run.Value, beside.Beside.Value), failures)
 }
 
-// record has the service watched, up to three times until it is shown: a busy machine lets a guest's processes run, and sleep, seldom.
+// record has the service watched, up to three times until it is shown: a busy machine lets a guest's processes run, and
+// sleep, seldom.
 func record(service string, shown func(scheduled) bool) scheduled {
 	var a struct{ Scheduler scheduled }
 	for range 3 {

@@ -25,7 +25,8 @@ type remedy struct {
 // kept are the directories below /etc in which remedies keep values.
 var kept = []string{"/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/udev/rules.d", "/etc/modules-load.d"}
 
-// remedies runs each remedy twice: after the first the check is content, and the second changes nothing. With names, those checks alone.
+// remedies runs each remedy twice: after the first the check is content, and the second changes nothing. With names,
+// those checks alone.
 func remedies(names []string) {
 	for _, dir := range kept {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -33,7 +34,8 @@ func remedies(names []string) {
 		}
 	}
 	// The guest has neither sudo nor systemd: a remedy's timers are not tried.
-	for name, text := range map[string]string{"/bin/sudo": "#!/bin/sh\nexec \"$@\"\n", "/bin/systemctl": "#!/bin/sh\nexit 0\n"} {
+	for name, text := range map[string]string{"/bin/sudo": "#!/bin/sh\nexec \"$@\"\n",
+		"/bin/systemctl": "#!/bin/sh\nexit 0\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o755); err != nil { //nolint:gosec // programs
 			cannot(err.Error())
 		}
@@ -70,7 +72,8 @@ func (r remedy) try() {
 	}
 	for _, when := range []string{"once", "twice"} {
 		before, files := dump(), keptFiles()
-		if out, err := exec.Command("/bin/sh", "-c", commands).CombinedOutput(); err != nil && !strings.Contains(commands, "grep") {
+		if out, err := exec.Command("/bin/sh", "-c", commands).CombinedOutput(); err != nil &&
+			!strings.Contains(commands, "grep") {
 			fail(r.check, "its remedy, run %s: %v: %s", when, err, out)
 			return
 		}
@@ -227,11 +230,14 @@ func shell(script string) func() error {
 	}
 }
 
-// mounted mounts a file system of a kind with discard. Its entry in fstab has none: that part of the remedy is a person's.
+// mounted mounts a file system of a kind with discard. Its entry in fstab has none: that part of the remedy is a
+// person's.
 func mounted(kind, make string) func() error {
 	const at = "/mnt/log"
 	file := filepath.Join("/tmp", kind+".img")
-	return shell("umount " + at + " 2>/dev/null || true; mkdir -p " + at + "; modprobe -a loop " + kind + " 2>/dev/null || true; rm -f " + file +
-		"; losetup -d /dev/loop0 2>/dev/null || true; truncate -s 400M " + file + "; losetup /dev/loop0 " + file + "; " + make + " /dev/loop0 >/dev/null; " +
+	return shell("umount " + at + " 2>/dev/null || true; mkdir -p " + at + "; modprobe -a loop " + kind +
+		" 2>/dev/null || true; rm -f " + file +
+		"; losetup -d /dev/loop0 2>/dev/null || true; truncate -s 400M " + file + "; losetup /dev/loop0 " + file + "; " +
+		make + " /dev/loop0 >/dev/null; " +
 		"echo '/dev/loop0 " + at + " " + kind + " rw 0 0' > /etc/fstab; mount -t " + kind + " -o discard /dev/loop0 " + at)
 }

@@ -14,8 +14,8 @@ import (
 // ringDir is on the disk that outlives a power cut.
 const ringDir = "/var/lib/hostlab/ring"
 
-// keepRing adds lines to a ring until the plug is pulled, and says of each that it was kept. An hour has six lines, so that hours are
-// packed all the time.
+// keepRing adds lines to a ring until the plug is pulled, and says of each that it was kept. An hour has six lines, so
+// that hours are packed all the time.
 func keepRing() {
 	w, err := ring.Open(ringDir, 48*time.Hour)
 	if err != nil {
@@ -34,11 +34,12 @@ func keepRing() {
 
 // ringLeft says which lines of the ring are there after it, and goes on with it.
 func ringLeft() {
-	damaged, err := ring.Read(ringDir, time.Time{}, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), func(_ time.Time, text []byte) error {
-		n, _, _ := strings.Cut(strings.TrimPrefix(string(text), `{"n":`), ",")
-		line("left", n)
-		return nil
-	})
+	damaged, err := ring.Read(ringDir, time.Time{}, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
+		func(_ time.Time, text []byte) error {
+			n, _, _ := strings.Cut(strings.TrimPrefix(string(text), `{"n":`), ",")
+			line("left", n)
+			return nil
+		})
 	if err != nil {
 		cannot(err.Error())
 	}

@@ -32,7 +32,8 @@ func smt() {
 	}
 	r := hostlab("report", "/run/whole", "--exit-status")
 	require("the report of one block does not claim an effect",
-		r.code == 11 && strings.Contains(r.out, "smt off against on is inconclusive") && strings.Contains(r.out, "n = 1 block,"), "exit %d: %s %s", r.code, r.out, r.err)
+		r.code == 11 && strings.Contains(r.out, "smt off against on is inconclusive") &&
+			strings.Contains(r.out, "n = 1 block,"), "exit %d: %s %s", r.code, r.out, r.err)
 	smtKilled(before)
 }
 
@@ -49,11 +50,14 @@ func smtPlacements() {
 		"exit %d: %s %s", r.code, r.out, r.err)
 	// The masks of 2005: CPU 3 scans, and its sibling is CPU 2. A worker that the emulation starves may end it.
 	r = hostlab("workload", "scanlock", "-s8", "-l7", "--duration", "1s")
-	require("scanlock tells the scanner's sibling", strings.Contains(r.out, "on a scanner's core: 2"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("scanlock tells the scanner's sibling", strings.Contains(r.out, "on a scanner's core: 2"), "exit %d: %s %s",
+		r.code, r.out, r.err)
 	r = hostlab("run", "smt-query", "--dry-run")
-	require("smt-query has one CPU of each core as a level", r.code == 0 && strings.Contains(r.out, "one-per-core") && !strings.Contains(r.out, "Absent"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("smt-query has one CPU of each core as a level", r.code == 0 && strings.Contains(r.out, "one-per-core") &&
+		!strings.Contains(r.out, "Absent"), "exit %d: %s %s", r.code, r.out, r.err)
 	r = hostlab("run", "smt-control", "--dry-run")
-	require("smt-control can switch SMT", r.code == 0 && strings.Contains(r.out, "smt: on (baseline), off"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("smt-control can switch SMT", r.code == 0 && strings.Contains(r.out, "smt: on (baseline), off"),
+		"exit %d: %s %s", r.code, r.out, r.err)
 }
 
 // watchSMT tells what was seen while something ran: the control, once it was not on, and the CPUs then.
@@ -99,9 +103,11 @@ func smtKilled(before map[string]string) {
 	r := hostlab("verify")
 	// The kill may come before the set's last line is written, and then that is said.
 	known := r.code == 0 || r.code == 1 && strings.Contains(r.err, "the last set of changes has no end")
-	require("verify knows that SMT is off", known && strings.Contains(r.out, "off, as set"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("verify knows that SMT is off", known && strings.Contains(r.out, "off, as set"), "exit %d: %s %s", r.code,
+		r.out, r.err)
 	r = hostlab("revert")
-	require("revert switches it on", r.code == 0 && strings.Contains(r.out, "put back to on"), "exit %d: %s %s", r.code, r.out, r.err)
+	require("revert switches it on", r.code == 0 && strings.Contains(r.out, "put back to on"), "exit %d: %s %s", r.code,
+		r.out, r.err)
 	if same("smt-control killed", before, dump()) && !journalLeft() {
 		ok("smt-control killed: all CPUs are back")
 	}

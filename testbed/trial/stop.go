@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// caught stops processes while something holds, and says whether it still does once they stand: they may have been about
-// to end it. If not, they go on.
+// caught stops processes while something holds, and says whether it still does once they stand: they may have been
+// about to end it. If not, they go on.
 func caught(pids []int, holds func() bool) bool {
 	if !holds() {
 		return false

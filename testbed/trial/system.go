@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// inSystems are checks whose remedies are run as they are printed where systemd runs the servers: those of servers, and one
-// for each way in which a value is kept over a boot.
-var inSystems = []string{"SRV-001", "SRV-002", "SRV-003", "SRV-004", "SRV-005", "SRV-006", "NET-001", "PWR-001", "STO-001"}
+// inSystems are checks whose remedies are run as they are printed where systemd runs the servers: those of servers, and
+// one for each way in which a value is kept over a boot.
+var inSystems = []string{"SRV-001", "SRV-002", "SRV-003", "SRV-004", "SRV-005", "SRV-006", "NET-001", "PWR-001",
+	"STO-001"}
 
 // spoilt are files of other programs by which a host needs those remedies; they stay.
 var spoilt = map[string]string{
@@ -26,12 +27,14 @@ var spoilt = map[string]string{
 	"/etc/udev/rules.d/60-spoilt.rules":           `ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="vda", RUN{builtin}+="kmod load mq-deadline", ATTR{queue/scheduler}="mq-deadline"` + "\n",
 }
 
-// inSystem runs each remedy twice: after the first, and a start of the servers, the checks are content; the second changes nothing.
+// inSystem runs each remedy twice: after the first, and a start of the servers, the checks are content; the second
+// changes nothing.
 func inSystem() {
 	pg, version := ready()
 	kept = slices.Concat(kept, []string{"/etc/systemd/system/*.d", "/etc/systemd/logind.conf.d"})
 	for file, text := range spoilt {
-		file, text = strings.NewReplacer("PG", pg, "VERSION", version).Replace(file), strings.ReplaceAll(text, "VERSION", version)
+		file, text = strings.NewReplacer("PG", pg, "VERSION", version).Replace(file),
+			strings.ReplaceAll(text, "VERSION", version)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // configuration
 			cannot(err.Error())
 		}
@@ -142,7 +145,8 @@ func content(when string) {
 
 // state is what remedies write: the files, and what systemd makes of them.
 func state(pg, version string) string {
-	return keptFiles() + cat("/var/lib/postgresql/"+version+"/main/postgresql.auto.conf") + cat("/proc/sys/vm/nr_hugepages") +
+	return keptFiles() + cat("/var/lib/postgresql/"+version+
+		"/main/postgresql.auto.conf") + cat("/proc/sys/vm/nr_hugepages") +
 		cat("/sys/block/vda/queue/scheduler") + cat("/proc/sys/net/core/somaxconn") +
 		must("systemctl show -p OOMScoreAdjust,MemoryHigh,MemoryMax,LimitNOFILE,LimitNOFILESoft,Environment "+pg+" mongod")
 }
@@ -159,14 +163,16 @@ func independent(pg string) {
 	require("its memory limits", limits == "maxmax", "%s", limits)
 	files := must("systemctl show -P LimitNOFILESoft mongod; prlimit -n -o SOFT,HARD --noheadings -p $(systemctl show -P MainPID mongod)")
 	require("files of mongod", strings.HasPrefix(files, "64000\n64000 "), "%s", files)
-	removes := must("busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager RemoveIPC")
+	removes := must(
+		"busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager RemoveIPC")
 	require("logind keeps shared memory", removes == "b false", "%s", removes)
 	sync := must("sudo -u postgres psql -Atc 'show fsync' 2>/dev/null")
 	require("fsync", sync == "on", "%s", sync)
 	pages := must("grep HugetlbPages /proc/" + pid + "/status")
 	require("huge pages in use", !strings.Contains(pages, "\t       0 kB"), "%s", pages)
 	require("somaxconn", cat("/proc/sys/net/core/somaxconn") != "128", "still 128")
-	require("the scheduler", strings.Contains(cat("/sys/block/vda/queue/scheduler"), "[none]"), "%s", cat("/sys/block/vda/queue/scheduler"))
+	require("the scheduler", strings.Contains(cat("/sys/block/vda/queue/scheduler"), "[none]"), "%s",
+		cat("/sys/block/vda/queue/scheduler"))
 	governor := cat(cpu + "/cpufreq/policy0/scaling_governor")
 	require("the governor", governor == "performance", "%s", governor)
 }

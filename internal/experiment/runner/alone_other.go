@@ -7,7 +7,8 @@ import "errors"
 type alone struct{}
 
 func takeAlone() (*alone, error) {
-	return nil, errors.New("experiments on a live service take Linux, whose control of processes puts back what a kill leaves")
+	return nil, errors.New(
+		"experiments on a live service take Linux, whose control of processes puts back what a kill leaves")
 }
 
 func tryAlone() (*alone, error) { return takeAlone() }

@@ -126,8 +126,9 @@ func (c conditions) short() bool { return c.Resolution > 0.5 }
 // none.
 func (c conditions) unread(g *experiment.Guard) string {
 	if c.known && c.short() && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
-		return fmt.Sprintf("the run is too short to read what others took of the CPUs, which takes %s: max_foreign_cpu and max_steal "+
-			"are not checked", result.Format((2*proc.Tick).Seconds(), "s"))
+		return fmt.Sprintf(
+			"the run is too short to read what others took of the CPUs, which takes %s: max_foreign_cpu and max_steal "+
+				"are not checked", result.Format((2*proc.Tick).Seconds(), "s"))
 	}
 	return ""
 }

@@ -196,12 +196,14 @@ func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt strin
 	}
 	switch {
 	case took < least:
-		return "", &workload.Lasting{Err: fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run "+
-			"%s has to last %s; give it more to do",
+		return "", &workload.Lasting{Err: fmt.Errorf(
+			"the run took %s, too short to emulate a clock: processes are looked at every %s, and a run "+
+				"%s has to last %s; give it more to do",
 			screen.Brief(took.Round(100*time.Microsecond)), screen.Brief(emulate.Resolution), kind, screen.Brief(least))}
 	case share < seenLeast:
-		return "", fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate "+
-			"a clock, which looks at them every %s; let one process do the work", 100*share, screen.Brief(emulate.Resolution))
+		return "", fmt.Errorf(
+			"the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate "+
+				"a clock, which looks at them every %s; let one process do the work", 100*share, screen.Brief(emulate.Resolution))
 	case share < seenWell:
 		return fmt.Sprintf("the governor saw only %.0f %% of the CPU time of the workload's processes", 100*share), nil
 	case off > offMost*did.Asked+2*emulate.Resolution.Seconds(): // the look at each end is what any run may miss
@@ -217,7 +219,8 @@ func brief(seconds float64) string {
 }
 
 // errLost ends a run whose governor has ended: it would go on at full speed.
-var errLost = errors.New("the governor of the emulated policy ended before the run did: another process may have killed it")
+var errLost = errors.New(
+	"the governor of the emulated policy ended before the run did: another process may have killed it")
 
 // during is ctx, but ends with errLost as its cause when the governor does.
 func (m *emulation) during(ctx context.Context) (context.Context, context.CancelFunc) {

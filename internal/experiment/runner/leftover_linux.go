@@ -39,8 +39,9 @@ func endLeftovers(work string) (names []string, err error) {
 	left := proc.End(find, proc.Step{Signal: unix.SIGTERM, Grace: graceAsked},
 		proc.Step{Signal: unix.SIGKILL, Grace: graceKilled})
 	if len(left) > 0 {
-		return nil, fmt.Errorf("%s %d, which the workload of a killed session has left, does not end; runs beside it would be worth "+
-			"nothing: end it, then resume", left[0].Name, left[0].PID)
+		return nil, fmt.Errorf(
+			"%s %d, which the workload of a killed session has left, does not end; runs beside it would be worth "+
+				"nothing: end it, then resume", left[0].Name, left[0].PID)
 	}
 	return names, nil
 }

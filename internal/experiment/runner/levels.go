@@ -172,8 +172,9 @@ func otherwise(l *lever, began string) error {
 	if l.server.was.Value == began || !slices.Contains(l.Levels, experiment.Current) {
 		return nil
 	}
-	return fmt.Errorf("%s is %s now, and was %s when the experiment began, so that its periods would not compare; set it back, or "+
-		"begin anew with another --out",
+	return fmt.Errorf(
+		"%s is %s now, and was %s when the experiment began, so that its periods would not compare; set it back, or "+
+			"begin anew with another --out",
 		l.Server, l.server.was.Value, began)
 }
 

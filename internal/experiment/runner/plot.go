@@ -67,8 +67,9 @@ func (s *session) prepareReboot(ctx context.Context, l *lever, level string, blo
 	case pending != nil && pending.Boot == s.boot:
 		// We were killed before the command had ended, perhaps before it was started.
 	case pending != nil && !pending.Applied && l.Read == nil:
-		return "", fmt.Errorf("factor %s: the host went down before the command that sets it to %s had ended, and without a read "+
-			"nobody knows whether it did; to set it again: hostlab run --resume --out %s (a command that reboots by itself needs a read)",
+		return "", fmt.Errorf(
+			"factor %s: the host went down before the command that sets it to %s had ended, and without a read "+
+				"nobody knows whether it did; to set it again: hostlab run --resume --out %s (a command that reboots by itself needs a read)",
 			l.Name, level, screen.Operand(s.cfg.Dir))
 	case pending != nil, s.ranHere(block, plot):
 		return "", s.inForce(ctx, l, level, "after the reboot")
@@ -95,8 +96,9 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 		}
 		if l.Read != nil && s.inForce(ctx, l, level, "") == nil {
 			// Otherwise the prompt would ask for what is there already.
-			prompt = fmt.Sprintf("Factor %s is %s already, and stays so for the next runs. Each group of runs needs the change made "+
-				"anew, so that what it disturbs is the same for all: %s",
+			prompt = fmt.Sprintf(
+				"Factor %s is %s already, and stays so for the next runs. Each group of runs needs the change made "+
+					"anew, so that what it disturbs is the same for all: %s",
 				l.Name, level, strings.Join(s.levels.fill([]string{l.Manual}, l, level), ""))
 		}
 		if s.levels.confirm == nil {

@@ -171,7 +171,8 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if s.boot == "" && slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool {
 		return f.Change == result.Reboot
 	}) {
-		return nil, errors.New("this system does not tell one boot from another, which a factor with change = \"reboot\" needs")
+		return nil, errors.New(
+			"this system does not tell one boot from another, which a factor with change = \"reboot\" needs")
 	}
 	now := s.sys.fingerprint(experiment.Fingerprints)
 	if cfg.Resume {
@@ -292,8 +293,9 @@ func (s *session) finish(ctx context.Context, err error) error {
 		errs = append(errs, notBack(restored, s.cfg.Dir))
 	}
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
-		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a "+
-			"server: end it if nobody needs it", strings.Join(left, ", "))
+		s.note(
+			"commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a "+
+				"server: end it if nobody needs it", strings.Join(left, ", "))
 	}
 	errs = append(errs, s.levels.close(), s.store.Root().RemoveAll(store.WorkDir))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 &&

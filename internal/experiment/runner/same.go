@@ -32,8 +32,9 @@ func same(r *store.Record, now *experiment.Study) error {
 		text += string(diff.Diff("the study as recorded in "+r.Dir, r.Study, "the study as it is now", now.Source))
 	}
 	return &Changed{
-		What: fmt.Sprintf("the study has changed since %s began; resume with the study as it was (leave its name out), or start anew "+
-			"in another directory", r.Dir),
+		What: fmt.Sprintf(
+			"the study has changed since %s began; resume with the study as it was (leave its name out), or start anew "+
+				"in another directory", r.Dir),
 		Diff: text,
 	}
 }

@@ -101,13 +101,15 @@ func tells(ctx context.Context, st *experiment.Study) error {
 	for _, r := range st.Responses {
 		watched = watched || slices.Contains(st.Harm.Responses, r.Name) && lacks(params, &r) == ""
 		if why := lacks(params, &r); r.Primary && why != "" {
-			return fmt.Errorf("%s decides, and %s never has it: %s; in a copy of the study, let another response decide, such as cpu_s, "+
-				"or latency with workload.latency", r.Name, of.Name, why)
+			return fmt.Errorf(
+				"%s decides, and %s never has it: %s; in a copy of the study, let another response decide, such as cpu_s, "+
+					"or latency with workload.latency", r.Name, of.Name, why)
 		}
 	}
 	if !watched {
-		return fmt.Errorf("nothing would say that the service is harmed: %s never has %s; in a copy of the study, name another "+
-			"response in [harm] responses", of.Name, strings.Join(st.Harm.Responses, ", "))
+		return fmt.Errorf(
+			"nothing would say that the service is harmed: %s never has %s; in a copy of the study, name another "+
+				"response in [harm] responses", of.Name, strings.Join(st.Harm.Responses, ", "))
 	}
 	return nil
 }

@@ -73,8 +73,9 @@ func (ls *levels) untouched(ctx context.Context, dir string) error {
 			continue
 		}
 		if v != l.original && !slices.Contains(l.Levels, v) {
-			return fmt.Errorf("%s, so nothing was done; set it to %q or to a level of the study and resume, or put the original back "+
-				"with: hostlab run --restore --yes --out %s",
+			return fmt.Errorf(
+				"%s, so nothing was done; set it to %q or to a level of the study and resume, or put the original back "+
+					"with: hostlab run --restore --yes --out %s",
 				ls.foreign(l, v), l.original, screen.Operand(dir))
 		}
 	}
@@ -83,6 +84,7 @@ func (ls *levels) untouched(ctx context.Context, dir string) error {
 
 // foreign says that a factor is not as we left it.
 func (ls *levels) foreign(l *lever, current string) string {
-	return fmt.Sprintf("factor %s reads %q, which is neither a level of the study nor the original %q: another program changed it",
+	return fmt.Sprintf(
+		"factor %s reads %q, which is neither a level of the study nor the original %q: another program changed it",
 		l.Name, current, l.original)
 }

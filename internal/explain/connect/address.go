@@ -20,8 +20,9 @@ type safe string
 func (s safe) Error() string { return string(s) }
 
 // errAddress is a URL that cannot be read, or that splits elsewhere than was meant.
-const errAddress = safe("is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be " +
-	"written as %40 %2F %3A %23 %3F %25, and an @ after the host as %40")
+const errAddress = safe(
+	"is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be " +
+		"written as %40 %2F %3A %23 %3F %25, and an @ after the host as %40")
 
 // address reads a URL. Where a password holds a / ? or # as it is, what stands before
 // is taken for host and port and the rest for path or parameters: pieces of the
@@ -119,8 +120,9 @@ func plain(err error) bool {
 }
 
 // errWord is a name=value word that PostgreSQL's clients do not know.
-const errWord = safe("has a parameter that PostgreSQL's clients do not know; they take host, port, user, dbname, passfile, " +
-	"service, sslmode, options and the like")
+const errWord = safe(
+	"has a parameter that PostgreSQL's clients do not know; they take host, port, user, dbname, passfile, " +
+		"service, sslmode, options and the like")
 
 // errADO is a connection string of ADO.NET or ODBC.
 const errADO = safe("is a connection string of ADO or ODBC, which hostlab does not read; write it as a URL, such as " +

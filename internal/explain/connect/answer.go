@@ -145,6 +145,7 @@ type tooLong struct{ text string }
 func (t *tooLong) Error() string { return t.text }
 
 func errTooLong(bytes int64) error {
-	return &tooLong{fmt.Sprintf("the server answers with more than %.1f MiB, which no database needs here; hostlab read no further",
+	return &tooLong{fmt.Sprintf(
+		"the server answers with more than %.1f MiB, which no database needs here; hostlab read no further",
 		float64(bytes)/(1<<20))}
 }

@@ -156,8 +156,9 @@ func (d *DSN) begin(ctx context.Context) (explain.Asker, error) {
 }
 
 // errNotKept is a session of which the server says that it does not keep to what was asked of it.
-var errNotKept = errors.New("the session does not read only, or has no time limits, though both were asked for: something between " +
-	"hostlab and the server, such as a proxy, drops them; connect to the server itself")
+var errNotKept = errors.New(
+	"the session does not read only, or has no time limits, though both were asked for: something between " +
+		"hostlab and the server, such as a proxy, drops them; connect to the server itself")
 
 // network opens a connection for a driver. What was found here must be what answers.
 func (d *DSN) network(ctx context.Context, network, address string) (net.Conn, error) {

@@ -10,8 +10,8 @@ import (
 	"hostlab/internal/explain"
 )
 
-// Console opens the console of a pgbouncer, a process of this host. It knows its own account by the socket, as the user "pgbouncer"
-// (pgbouncer(5), admin_users), and gets no password. An answer begins with a row of its columns' names.
+// Console opens the console of a pgbouncer, a process of this host. It knows its own account by the socket, as the user
+// "pgbouncer" (pgbouncer(5), admin_users), and gets no password. An answer begins with a row of its columns' names.
 func Console(ctx context.Context, pid int) (explain.Asker, error) {
 	d, err := Here("postgresql", pid)
 	if err != nil {

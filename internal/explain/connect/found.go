@@ -31,7 +31,8 @@ func (d *DSN) Doubt() string {
 	if d.found == nil || d.found.doubt == nil {
 		return ""
 	}
-	return fmt.Sprintf("process %d was found and is not trusted with a password: %s; name the server with --dsn if it is yours", d.found.pid,
+	return fmt.Sprintf(
+		"process %d was found and is not trusted with a password: %s; name the server with --dsn if it is yours", d.found.pid,
 		d.found.doubt)
 }
 

@@ -134,7 +134,8 @@ func socketOf(pid int, form *lazyre.Regexp) (string, error) {
 	case len(own) > 0 || len(found) == 0:
 		return "", errors.New("the server listens on no socket file; name it by a DSN")
 	case len(found) > 1:
-		return "", fmt.Errorf("%d servers listen on socket files, and this user may not see which is whose; name one by a DSN",
+		return "", fmt.Errorf(
+			"%d servers listen on socket files, and this user may not see which is whose; name one by a DSN",
 			len(found))
 	}
 	return found[0], nil

@@ -12,7 +12,8 @@ import (
 var (
 	oracleServer = explain.Query{Name: "server",
 		SQL: `select version_full, user from product_component_version where rownum = 1`}
-	oracleServer12 = explain.Query{Name: "server12", SQL: `select version, user from product_component_version where rownum = 1`}
+	oracleServer12 = explain.Query{Name: "server12",
+		SQL: `select version, user from product_component_version where rownum = 1`}
 	oracleSessions = explain.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, taddr
  from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`, Most: explain.Sessions}
 	oracleEvents = explain.Query{Name: "events", SQL: `select event, wait_class, total_waits_fg, time_waited_micro_fg, total_waits, time_waited_micro
@@ -22,7 +23,8 @@ var (
  where stat_name in ('DB time', 'DB CPU')`}
 	oracleStats = explain.Query{Name: "stats", SQL: `select name, value from v$sysstat
  where name in ('redo size', 'redo writes', 'redo write time', 'user commits', 'user rollbacks')`}
-	oracleInstance = explain.Query{Name: "instance", SQL: `select to_char(startup_time, 'YYYY-MM-DD HH24:MI:SS') from v$instance`}
+	oracleInstance = explain.Query{Name: "instance",
+		SQL: `select to_char(startup_time, 'YYYY-MM-DD HH24:MI:SS') from v$instance`}
 )
 
 // oracleSource asks Oracle Database where its sessions' time goes. It was written

@@ -21,8 +21,9 @@ import (
 const OwnForms = "postgres://USER@HOST:PORT/DATABASE or mariadb://USER@HOST:PORT/DATABASE"
 
 // ErrPassword is a name with a password in it.
-var ErrPassword = errors.New("has a password, which would stand in records and lists of processes; leave it out, and put it " +
-	"into PGPASSWORD, ~/.pgpass, MYSQL_PWD or ~/.my.cnf")
+var ErrPassword = errors.New(
+	"has a password, which would stand in records and lists of processes; leave it out, and put it " +
+		"into PGPASSWORD, ~/.pgpass, MYSQL_PWD or ~/.my.cnf")
 
 // ParseOwn reads the name of a server that a workload uses: of PostgreSQL or MariaDB, as a
 // DSN without a password, or in the words of MariaDB's driver, user@tcp(host:port)/database.

@@ -63,8 +63,9 @@ func Another(name, now, was string) error {
 	if now == "" || was == "" || now == was {
 		return nil
 	}
-	return fmt.Errorf("found the server (%s), but the experiment changes %s of another one (%s); start that one, or name it as "+
-		"at the beginning ($HOSTLAB_DSN)", now, name, was)
+	return fmt.Errorf(
+		"found the server (%s), but the experiment changes %s of another one (%s); start that one, or name it as "+
+			"at the beginning ($HOSTLAB_DSN)", now, name, was)
 }
 
 // Foreign says that another program has set a parameter meanwhile, and that it was left so.

@@ -118,7 +118,8 @@ func (p *mariaParameter) which(ctx context.Context) (string, error) {
 }
 
 func (p *mariaParameter) Read(ctx context.Context) (string, error) {
-	rows, err := p.ask(ctx, "select global_value from information_schema.system_variables where variable_name = '"+p.name+"'")
+	rows, err := p.ask(ctx, "select global_value from information_schema.system_variables where variable_name = '"+p.name+
+		"'")
 	if err != nil {
 		return "", err
 	}
@@ -156,8 +157,9 @@ func (p *mariaParameter) Back(ctx context.Context, was Saved, levels []string, f
 	case err != nil || now == was.Value:
 		return err
 	case !force && !slices.Contains(levels, now):
-		return &Foreign{fmt.Sprintf("another program has changed %s meanwhile: it reads %s, which is no level of the study, and was "+
-			"%s, so it was left", p.name, now, was.Value)}
+		return &Foreign{fmt.Sprintf(
+			"another program has changed %s meanwhile: it reads %s, which is no level of the study, and was "+
+				"%s, so it was left", p.name, now, was.Value)}
 	}
 	_, err = p.Set(ctx, "", was)
 	return err

@@ -73,11 +73,13 @@ func openPostgresParameter(ctx context.Context, d *DSN, name string) (_ Paramete
 	case slices.Contains(namesList, p.name):
 		return nil, fmt.Errorf("parameter %s is a list of names, which cannot be varied", p.name)
 	case slices.Contains(sessionLimits, p.name):
-		return nil, fmt.Errorf("parameter %s limits hostlab's own session too, which could not put it back; it cannot be varied",
+		return nil, fmt.Errorf(
+			"parameter %s limits hostlab's own session too, which could not put it back; it cannot be varied",
 			p.name)
 	case slices.Contains(dataSafety, p.name):
-		return nil, fmt.Errorf("parameter %s decides whether data survive a crash, so that it is not varied on a service that "+
-			"others use", p.name)
+		return nil, fmt.Errorf(
+			"parameter %s decides whether data survive a crash, so that it is not varied on a service that "+
+				"others use", p.name)
 	case source == "command line" || source == "environment variable":
 		return nil, fmt.Errorf("parameter %s is set by the server's %s, which overrides what is set later", p.name, source)
 	case level == "backend" || level == "superuser-backend":
@@ -131,9 +133,10 @@ func (p *pgParameter) rights(ctx context.Context) error {
 	if may[0][0] == "t" && r[2] == "t" {
 		return nil
 	}
-	return fmt.Errorf("parameter %[1]s takes a superuser, or: grant alter system on parameter %[2]s to %[3]s; grant execute on "+
-		"function pg_reload_conf(), pg_show_all_file_settings() to %[3]s; grant select on pg_file_settings to %[3]s; grant "+
-		"pg_read_all_stats to %[3]s", p.name, identifier(p.name), user)
+	return fmt.Errorf(
+		"parameter %[1]s takes a superuser, or: grant alter system on parameter %[2]s to %[3]s; grant execute on "+
+			"function pg_reload_conf(), pg_show_all_file_settings() to %[3]s; grant select on pg_file_settings to %[3]s; grant "+
+			"pg_read_all_stats to %[3]s", p.name, identifier(p.name), user)
 }
 
 // own finds roles and databases with a value of their own, which goes before the server's.
@@ -149,8 +152,9 @@ func (p *pgParameter) own(ctx context.Context) error {
 		who := strings.TrimSpace(strings.TrimSuffix("role "+r[0], "role ") +
 			strings.TrimSuffix(" database "+r[1], " database "))
 		if r[2] == "t" {
-			return fmt.Errorf("parameter %s has a value of its own for %s, by which hostlab connects, so that it cannot read the "+
-				"server's; connect as another role", p.name, who)
+			return fmt.Errorf(
+				"parameter %s has a value of its own for %s, by which hostlab connects, so that it cannot read the "+
+					"server's; connect as another role", p.name, who)
 		}
 		p.cautions = append(p.cautions, who+" has a value of its own of "+p.name+", and keeps it")
 	}
@@ -186,7 +190,8 @@ func (p *pgParameter) Save(ctx context.Context) (was Saved, err error) {
 
 // which server this is.
 func (p *pgParameter) which(ctx context.Context) (string, error) {
-	rows, err := p.ask(ctx, `select 'port ' || current_setting('port') || ', system ' || system_identifier from pg_control_system()`)
+	rows, err := p.ask(ctx,
+		`select 'port ' || current_setting('port') || ', system ' || system_identifier from pg_control_system()`)
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" {
 		return "", nil // this user may not know
 	}
@@ -209,8 +214,9 @@ func (p *pgParameter) staged(ctx context.Context, but string) error {
 		file, err1 := k.canonical(r[1])
 		now, err2 := k.canonical(r[2])
 		if err1 == nil && err2 == nil && !strings.EqualFold(file, now) {
-			return fmt.Errorf("the server's files have %s = %s, which is not in force yet, and the experiment's reloads would bring it; "+
-				"first: select pg_reload_conf()", r[0], r[1])
+			return fmt.Errorf(
+				"the server's files have %s = %s, which is not in force yet, and the experiment's reloads would bring it; "+
+					"first: select pg_reload_conf()", r[0], r[1])
 		}
 	}
 	// What was taken out of a file is in force until the next reload.
@@ -220,8 +226,9 @@ func (p *pgParameter) staged(ctx context.Context, but string) error {
 		return err
 	}
 	if len(rows) > 0 {
-		return fmt.Errorf("the server's files no longer have %s, of which %s is still in force, and the experiment's reloads would "+
-			"take it out; first: select pg_reload_conf()", rows[0][0], rows[0][1])
+		return fmt.Errorf(
+			"the server's files no longer have %s, of which %s is still in force, and the experiment's reloads would "+
+				"take it out; first: select pg_reload_conf()", rows[0][0], rows[0][1])
 	}
 	rows, err = p.ask(ctx, `select sourcefile || ' line ' || sourceline || ': ' || error from pg_file_settings f where error is not null
 		and not exists (select from pg_settings s where lower(s.name) = lower(f.name) and s.context = 'postmaster')`)
@@ -236,7 +243,8 @@ func (p *pgParameter) staged(ctx context.Context, but string) error {
 
 // disk is what the file of ALTER SYSTEM has.
 func (p *pgParameter) disk(ctx context.Context) (*string, error) {
-	rows, err := p.ask(ctx, `select setting from pg_file_settings where lower(name) = lower($1) and sourcefile ~ '(^|/)postgresql[.]auto[.]conf$' order by seqno desc limit 1`, p.name)
+	rows, err := p.ask(ctx,
+		`select setting from pg_file_settings where lower(name) = lower($1) and sourcefile ~ '(^|/)postgresql[.]auto[.]conf$' order by seqno desc limit 1`, p.name)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -376,8 +384,9 @@ func (p *pgParameter) Back(ctx context.Context, was Saved, levels []string, forc
 	}
 	now, err = p.Read(ctx)
 	if err == nil && now != was.Value && !force {
-		err = &Foreign{fmt.Sprintf("parameter %s was %s and reads %s after a reload: the server's files were changed meanwhile, so "+
-			"it was left", p.name, was.Value, now)}
+		err = &Foreign{fmt.Sprintf(
+			"parameter %s was %s and reads %s after a reload: the server's files were changed meanwhile, so "+
+				"it was left", p.name, was.Value, now)}
 	}
 	return err
 }
@@ -392,7 +401,8 @@ func (p *pgParameter) foreign(disk *string, was Saved) error {
 		}
 		return *v
 	}
-	return &Foreign{fmt.Sprintf("another program has changed %s meanwhile: postgresql.auto.conf has %s and had %s, so it was left",
+	return &Foreign{fmt.Sprintf(
+		"another program has changed %s meanwhile: postgresql.auto.conf has %s and had %s, so it was left",
 		p.name, word(disk), word(was.Disk))}
 }
 

@@ -68,7 +68,8 @@ func (d *DSN) refused(said string) string {
 	case d.Postgres == nil:
 		user = "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(user) + "'@localhost"
 		method := map[string]string{"mysql": "with auth_socket"}[d.scheme]
-		return fmt.Sprintf("; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s",
+		return fmt.Sprintf(
+			"; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s",
 			user, cmp.Or(method, "via unix_socket"))
 	case strings.Contains(said, "does not exist"):
 		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor",

@@ -32,7 +32,8 @@ const within = "begin read only; set local statement_timeout = %d; set local loc
 var (
 	kept = explain.Query{Name: "kept", SQL: `select pg_backend_pid(), name, setting from pg_settings where name in ('default_transaction_read_only',
  'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`}
-	keptWithin = explain.Query{Name: "kept", SQL: `select current_setting('transaction_read_only') = 'on' and current_setting('lock_timeout') = '1s'`}
+	keptWithin = explain.Query{Name: "kept",
+		SQL: `select current_setting('transaction_read_only') = 'on' and current_setting('lock_timeout') = '1s'`}
 )
 
 // openPostgres opens a session whose every question reads only and has its limits.

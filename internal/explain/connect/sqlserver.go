@@ -54,7 +54,8 @@ func newSQLServer(ctx context.Context, a explain.Asker, to string, _ bool) (expl
 		s.Miss("sessions of others and all counters: grant view server state (2022: view server performance state) to [%s]",
 			strings.ReplaceAll(r.Text(2), "]", "]]"))
 	}
-	s.Miss("how many transactions there were, exactly: one that touches several databases counts in each (Transactions/sec)")
+	s.Miss(
+		"how many transactions there were, exactly: one that touches several databases counts in each (Transactions/sec)")
 	untried(&s.Asked)
 	s.Info.Platform = explain.AskSettings(ctx, a, "dbcc tracestatus", mssqlPlatform)
 	return s, nil

@@ -25,7 +25,8 @@ type way struct {
 }
 
 // errElsewhere is a server that would have the password sent to another host in clear.
-var errElsewhere = errors.New("it leads to another host, where a password is sent through TLS only; name that host in the DSN")
+var errElsewhere = errors.New(
+	"it leads to another host, where a password is sent through TLS only; name that host in the DSN")
 
 // errPlain is a driver that would speak without TLS.
 var errPlain = errors.New("the connection would go on without TLS")

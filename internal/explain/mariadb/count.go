@@ -91,7 +91,8 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	if s.lazy != "" {
 		delete(a.Waits, explain.LogWait)
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: []string{"Commit"}, Source: s.lazy, Whole: true})
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: []string{"Commit"}, Source: s.lazy,
+			Whole: true})
 		a.AtMost = map[explain.PartName]float64{explain.LogWait: g.Get("innodb_log_waits") * explain.Longest}
 	}
 	switch {
@@ -129,8 +130,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	if s.threads != nil {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
-			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is "+
-				"taken for CPU", missed))
+			a.Missing = append(a.Missing,
+				fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is "+
+					"taken for CPU", missed))
 		} else {
 			a.CPU = s.threads.Account(g)
 		}

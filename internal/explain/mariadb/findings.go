@@ -16,7 +16,8 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	holding, _ := f.Holding()
-	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.turns(), f.pool(), f.logBuffer(), f.noFree(), f.temporary()} {
+	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.turns(), f.pool(), f.logBuffer(),
+		f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -32,7 +33,8 @@ type findings struct {
 // set begins a finding of a setting, of which a counter grew.
 func (f *findings) set(parameter, counter string, part explain.PartName) explain.Finding {
 	n := max(0, f.totals.Get(counter)-f.totals.Get("own_"+counter)) // our questions use temporary tables, too
-	return explain.Finding{Parameter: parameter, Value: f.totals.Settings[parameter], Part: part, Number: n / f.totals.Seconds, Unit: "1/s", N: int64(n)}
+	return explain.Finding{Parameter: parameter, Value: f.totals.Settings[parameter], Part: part,
+		Number: n / f.totals.Seconds, Unit: "1/s", N: int64(n)}
 }
 
 // upTo is the most that parts take, as a share of active time: the bound of a setting that shortens nothing else.
@@ -74,9 +76,12 @@ func (f *findings) pauses() explain.Finding {
 		return explain.Finding{}
 	}
 	share := min(1, seconds/f.Busy)
-	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"], Part: explain.Locks,
-		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share, AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy)),
-		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(share), b.PID),
+	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"],
+		Part:   explain.Locks,
+		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share,
+		AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy)),
+		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction",
+			result.Share(share), b.PID),
 		Step: "have that client end its transaction"}
 	if f.Vendor == "MariaDB" {
 		x.Step += "; set global idle_transaction_timeout = 10 ends such sessions"
@@ -97,7 +102,8 @@ func (f *findings) connections() explain.Finding {
 	if each := all / max(1, float64(x.N)); each >= 0.5 {
 		x.Text += fmt.Sprintf(", for %s transactions each", explain.Plain(each))
 	}
-	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 { // one login, and no client's
+	// one login, and no client's
+	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 {
 		began := min(took, slowest) * float64(x.N)
 		x.Explains = result.Finite(began / (began + f.Busy))
 		x.AtMost = result.Finite(1) // what its clients take for it does not show
@@ -120,7 +126,8 @@ func (f *findings) turns() explain.Finding {
 	if q == nil || q.Waiting <= 0 {
 		return explain.Finding{}
 	}
-	x := explain.Finding{Parameter: "thread_pool_size", Value: f.totals.Settings["thread_pool_size"], Part: explain.Application, Number: q.Waiting, Unit: "requests",
+	x := explain.Finding{Parameter: "thread_pool_size", Value: f.totals.Settings["thread_pool_size"],
+		Part: explain.Application, Number: q.Waiting, Unit: "requests",
 		N: int64(q.Looks)}
 	x.Explains = result.Finite(q.Waiting / (q.Waiting + max(q.Working, 1)))
 	x.AtMost = result.Finite(min(1, *x.Explains+2/math.Sqrt(float64(q.Looks))))
@@ -128,12 +135,14 @@ func (f *findings) turns() explain.Finding {
 		explain.Plain(q.Waiting), explain.Plain(q.Working), x.Value, f.totals.Settings["thread_pool_max_threads"])
 	x.Step = "set global thread_pool_size and thread_pool_max_threads higher"
 	if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
-		x.Step = fmt.Sprintf("set global thread_pool_size = %d; set global thread_pool_max_threads = 65536", max(2*n, n+int64(math.Ceil(q.Waiting))))
+		x.Step = fmt.Sprintf("set global thread_pool_size = %d; set global thread_pool_max_threads = 65536",
+			max(2*n, n+int64(math.Ceil(q.Waiting))))
 	}
 	return x
 }
 
-// pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of it.
+// pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of
+// it.
 func (f *findings) pool() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_reads", explain.DataReads)
 	requests := f.totals.Get("innodb_buffer_pool_read_requests")
@@ -143,7 +152,8 @@ func (f *findings) pool() explain.Finding {
 	missed := min(1, float64(x.N)/requests)
 	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
 	x.AtMost = f.upTo(explain.DataReads, explain.DatabaseCPU, explain.RunQueue)
-	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x), explain.Plain(x.Number))
+	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x),
+		explain.Plain(x.Number))
 	if f.Copies != nil {
 		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
 		x.Text += "; the page cache held them"
@@ -157,7 +167,8 @@ func (f *findings) logBuffer() explain.Finding {
 	x := f.set("innodb_log_buffer_size", "innodb_log_waits", explain.LogWait)
 	x.Plain = x.Number >= some
 	x.AtMost = f.upTo(explain.LogWait, explain.OtherWaits, explain.Locks)
-	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
+	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number),
+		now(x))
 	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
 	return x
 }
@@ -167,7 +178,8 @@ func (f *findings) noFree() explain.Finding {
 	x := f.set("innodb_buffer_pool_size", "innodb_buffer_pool_wait_free", explain.OtherWaits)
 	x.Plain = x.Number >= some
 	x.AtMost = f.upTo(explain.OtherWaits, explain.DataReads, explain.Locks)
-	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number), now(x))
+	x.Text = fmt.Sprintf("sessions waited for a free page %d times, %s a second, as %s was full", x.N,
+		explain.Plain(x.Number), now(x))
 	x.Step = larger(x, 4) + ", if memory has room"
 	return x
 }
@@ -178,7 +190,8 @@ func (f *findings) temporary() explain.Finding {
 	all := f.totals.Get("created_tmp_tables") - f.totals.Get("own_created_tmp_tables")
 	x.Plain = x.Number >= some && float64(x.N) >= all/4
 	x.AtMost = f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.DataReads, explain.OtherWaits)
-	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all, now(x))
+	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all,
+		now(x))
 	x.Step = larger(x, 8) + "; max_heap_table_size, too"
 	return x
 }

@@ -117,7 +117,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		rows, err = a.Ask(ctx, counted)
 		s.counted = err == nil && len(rows) > 0
 	} else {
-		s.Miss("how long data reads take: performance_schema is off, and only a restart with performance_schema=ON turns it on")
+		s.Miss(
+			"how long data reads take: performance_schema is off, and only a restart with performance_schema=ON turns it on")
 	}
 	if m := s.ownCount(); !s.counted {
 		if rows, err := a.Ask(ctx, m); err == nil && len(rows) > 0 {
@@ -125,7 +126,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 		}
 	}
 	if s.maria {
-		s.Miss("how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
+		s.Miss(
+			"how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
 	}
 	if _, err := a.Ask(ctx, within); err != nil {
 		s.blind = true

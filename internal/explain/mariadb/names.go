@@ -29,7 +29,8 @@ var (
  join performance_schema.data_locks l on l.engine_lock_id = w.requesting_engine_lock_id limit 5000`}
 )
 
-// Name implements explain.Names. InnoDB's row locks do not show in the process list, so that a counter says when to ask for them.
+// Name implements explain.Names. InnoDB's row locks do not show in the process list, so that a counter says when to ask
+// for them.
 func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err error) {
 	running, blocked := runningMaria, blockedMaria
 	if !s.maria && s.processes.SQL == processThreads.SQL {
@@ -61,7 +62,8 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		}
 		switch {
 		case d.Part != explain.Locks:
-			others = append(others, explain.Holder{PID: r.Int(0), Part: d.Part, Event: event, User: r.Text(5), Client: r.Text(6)})
+			others = append(others, explain.Holder{PID: r.Int(0), Part: d.Part, Event: event, User: r.Text(5),
+				Client: r.Text(6)})
 		case !waits:
 			still = append(still, r.Int(0))
 		}
@@ -73,7 +75,8 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		}
 		n.Doing = append(n.Doing, d)
 	}
-	if len(others) == 1 && len(still) > 0 { // the server does not tell who holds the lock of a table: it is the only session that does not wait
+	// the server does not tell who holds the lock of a table: it is the only session that does not wait
+	if len(others) == 1 && len(still) > 0 {
 		rows, err := s.Ask(ctx, sleepers)
 		if s.asked++; err != nil {
 			return n, err
@@ -89,10 +92,12 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 }
 
 // sleepers are sessions that run nothing, and may hold locks.
-var sleepers = explain.Query{Name: "sleepers", SQL: "select count(*) from information_schema.processlist where command = 'Sleep' and id <> connection_id()"}
+var sleepers = explain.Query{Name: "sleepers",
+	SQL: "select count(*) from information_schema.processlist where command = 'Sleep' and id <> connection_id()"}
 
 // queued are requests that wait for one of the threads that serve sessions in turn (MariaDB 10.5).
-var queued = explain.Query{Name: "queued", SQL: "select sum(queue_length), sum(threads) from information_schema.thread_pool_groups"}
+var queued = explain.Query{Name: "queued",
+	SQL: "select sum(queue_length), sum(threads) from information_schema.thread_pool_groups"}
 
 // queue asks how many; nil: each session has a thread, or the server does not tell.
 func (s *Source) queue(ctx context.Context) (*explain.Queue, error) {

@@ -67,9 +67,10 @@ func (s *Source) transactions(g explain.Growth, a *explain.Account) {
 		a.Missing = append(a.Missing, "a count of transactions: taken from commits, as statements rose and fell with them; "+
 			enable)
 	default:
-		a.Missing = append(a.Missing, fmt.Sprintf("how many transactions there were: from %.0f to %.0f, as the server counts "+
-			"statements and COMMIT, and not all statements were seen in transactions that had been opened; %s", low, high,
-			enable))
+		a.Missing = append(a.Missing,
+			fmt.Sprintf("how many transactions there were: from %.0f to %.0f, as the server counts "+
+				"statements and COMMIT, and not all statements were seen in transactions that had been opened; %s", low, high,
+				enable))
 	}
 	a.TransactionsLow, a.TransactionsHigh = int64(low), int64(high)
 }

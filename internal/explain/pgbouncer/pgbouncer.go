@@ -1,5 +1,6 @@
-// Package pgbouncer asks a pooler of this host how long clients wait for a slot, a session to the server. Its console shows sums by
-// database, and who waits now by pool (pgbouncer(5), SHOW STATS and SHOW POOLS). Their columns differ by version, so they go by name.
+// Package pgbouncer asks a pooler of this host how long clients wait for a slot, a session to the server. Its console
+// shows sums by database, and who waits now by pool (pgbouncer(5), SHOW STATS and SHOW POOLS). Their columns differ by
+// version, so they go by name.
 package pgbouncer
 
 import (
@@ -33,13 +34,15 @@ type Seen struct {
 	Servers map[int]bool // processes that served its slots
 }
 
-// between is the mean time between two looks, and most how many pools and servers are kept: any process may call itself a pooler.
+// between is the mean time between two looks, and most how many pools and servers are kept: any process may call itself
+// a pooler.
 const (
 	between = time.Second
 	most    = 1000
 )
 
-// Watch asks a pooler until ctx ends. An error says why the pooler was not asked, or stopped to answer; what was seen until then counts.
+// Watch asks a pooler until ctx ends. An error says why the pooler was not asked, or stopped to answer; what was seen
+// until then counts.
 func Watch(ctx context.Context, console explain.Asker, pid int) (seen Seen, err error) {
 	w := watching{pid: pid, console: console, pools: map[[2]string]*Pool{}, slots: map[string]int{}}
 	seen.Servers = map[int]bool{}
@@ -52,7 +55,8 @@ func Watch(ctx context.Context, console explain.Asker, pid int) (seen Seen, err 
 	}
 	last := first
 	for {
-		for _, ask := range []func(context.Context) error{w.look, func(ctx context.Context) error { return w.servers(ctx, seen.Servers) }} {
+		for _, ask := range []func(context.Context) error{w.look,
+			func(ctx context.Context) error { return w.servers(ctx, seen.Servers) }} {
 			if err = ask(ctx); err != nil {
 				return w.seen(seen, first, last), ended(ctx, err)
 			}
@@ -87,8 +91,8 @@ type watching struct {
 	order   [][2]string
 }
 
-// totals are how many transactions each database has had. Times are left out: 1.18 counts the wait within a transaction's time, and its
-// documentation does not.
+// totals are how many transactions each database has had. Times are left out: 1.18 counts the wait within a
+// transaction's time, and its documentation does not.
 func (w *watching) totals(ctx context.Context) (map[string]int64, error) {
 	rows, err := show(ctx, w.console, "STATS")
 	out := map[string]int64{}

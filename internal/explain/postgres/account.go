@@ -36,12 +36,14 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	untold(s.readings, &a)
 	if s.untold > 0 && (s.mute || !s.looked) {
-		a.Missing = append(a.Missing, fmt.Sprintf("whether %d sessions wait for their clients within transactions: they tell no state, as where "+
-			"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
-			s.untold))
+		a.Missing = append(a.Missing,
+			fmt.Sprintf("whether %d sessions wait for their clients within transactions: they tell no state, as where "+
+				"track_activities is off for their role or database; an administrator can set it to on there, without a restart",
+				s.untold))
 	}
 	if s.blind != "" {
-		a.Missing = append(a.Missing, "waits from the server's memory, from some time on: "+s.blind+"; it was asked for each sample then")
+		a.Missing = append(a.Missing, "waits from the server's memory, from some time on: "+s.blind+
+			"; it was asked for each sample then")
 	}
 	a.Told = s.memory != nil
 	s.delays(g, &a)
@@ -78,7 +80,8 @@ func (s *Source) reads(g explain.Growth, a *explain.Account) {
 	a.Counted = append(a.Counted, c)
 }
 
-// delays takes the sleeps before commits. Before 18 they are no wait event: such a session looks as one that runs, and is on no CPU.
+// delays takes the sleeps before commits. Before 18 they are no wait event: such a session looks as one that runs, and
+// is on no CPU.
 func (s *Source) delays(g explain.Growth, a *explain.Account) {
 	each := commitDelay(s.settings, s.peak)
 	if n := g.Get("wal_sync"); each > 0 && a.Transactions > 0 && !s.sleeps {
@@ -86,8 +89,9 @@ func (s *Source) delays(g explain.Growth, a *explain.Account) {
 		if g.Has("wal_sync") { // one sleeps for all that commit with it
 			sleeps = min(sleeps, n*float64(max(1, s.peak)))
 		}
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.OtherWaits, Events: []string{sleeping}, Seconds: 2 * sleeps * each,
-			Count: int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.OtherWaits, Events: []string{sleeping},
+			Seconds: 2 * sleeps * each,
+			Count:   int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
 	}
 }
 
@@ -144,8 +148,9 @@ func (s *Source) cpu(g explain.Growth, a *explain.Account) {
 		a.Missing = append(a.Missing, "exact CPU time: parallel workers shared the work; CPU time is sampled")
 	case float64(missed) > 0.5*g.Seconds:
 		// Of each that ended, what it used since the last look is missing.
-		a.Missing = append(a.Missing, fmt.Sprintf("exact CPU time: %d sessions ended meanwhile, too many to follow; CPU time is "+
-			"sampled", missed))
+		a.Missing = append(a.Missing,
+			fmt.Sprintf("exact CPU time: %d sessions ended meanwhile, too many to follow; CPU time is "+
+				"sampled", missed))
 	default:
 		a.CPU = s.threads.Account(g)
 	}

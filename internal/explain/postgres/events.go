@@ -19,7 +19,8 @@ const clientRead = 6 << 24
 //go:embed events.txt
 var eventTable string
 
-// events are the names of a version's waits by class and number, as its words have both; empty: the version is not known.
+// events are the names of a version's waits by class and number, as its words have both; empty: the version is not
+// known.
 type events map[uint32][]string
 
 func eventsOf(major int) events {
@@ -36,7 +37,8 @@ func eventsOf(major int) events {
 	return out
 }
 
-// name is what pg_stat_activity calls a wait: its type and its event. One that came later, or an extension's own, has a number.
+// name is what pg_stat_activity calls a wait: its type and its event. One that came later, or an extension's own, has a
+// number.
 func (e events) name(word uint32) (kind, event string) {
 	class, number := word>>24, int(word&0xffff)
 	if kind = classes[class]; kind == "" {

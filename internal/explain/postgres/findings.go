@@ -17,7 +17,8 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.commitDelay, f.checkpoints, f.connections, f.temporary, f.standby, f.cache,
+	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.commitDelay, f.checkpoints, f.connections,
+		f.temporary, f.standby, f.cache,
 		f.backendWrites, f.autovacuum} {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
@@ -52,8 +53,8 @@ func now(x explain.Finding) string {
 	return x.Parameter + " (" + x.Value + ")"
 }
 
-// upTo is the most that parts take, as a share of active time, and no less than what is known, s: the bound of a setting that shortens
-// nothing else.
+// upTo is the most that parts take, as a share of active time, and no less than what is known, s: the bound of a
+// setting that shortens nothing else.
 func (f *findings) upTo(known float64, parts ...explain.PartName) *float64 {
 	return f.share(max(known, f.Highest(parts...)))
 }
@@ -90,8 +91,9 @@ func alter(parameter, value string) string {
 	return "alter system set " + parameter + " = '" + value + "'; select pg_reload_conf()"
 }
 
-// page is what a full-page image holds at most (BLCKSZ, as it is by default), and imaged the CPU time that one takes: to copy it twice, to
-// sum it up, and to write it. bench/causes saw 29 us of CPU time and of waits for a CPU less for each.
+// page is what a full-page image holds at most (BLCKSZ, as it is by default), and imaged the CPU time that one takes:
+// to copy it twice, to sum it up, and to write it. bench/causes saw 29 us of CPU time and of waits for a CPU less for
+// each.
 const (
 	page   = 8192
 	imaged = 10e-6
@@ -103,14 +105,16 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 	b, seconds := f.Paused()
 	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
 	x.Explains, x.AtMost = f.share(seconds), f.upTo(seconds, explain.Locks, explain.Application)
-	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction", result.Share(*x.Explains), b.PID)
+	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction",
+		result.Share(*x.Explains), b.PID)
 	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
 	return x, seconds > 0
 }
 
-// checkpoints: the log fills max_wal_size before checkpoint_timeout is over. After each checkpoint the first change of a page logs
-// all of it. One that a person asks for counts as forced, too, so that the log's rate decides: a checkpoint begins once the log has
-// max_wal_size / (1 + checkpoint_completion_target) since the last one (CalculateCheckpointSegments in xlog.c).
+// checkpoints: the log fills max_wal_size before checkpoint_timeout is over. After each checkpoint the first change of
+// a page logs all of it. One that a person asks for counts as forced, too, so that the log's rate decides: a checkpoint
+// begins once the log has max_wal_size / (1 + checkpoint_completion_target) since the last one
+// (CalculateCheckpointSegments in xlog.c).
 func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 	x = f.set("max_wal_size", explain.LogWait)
 	forced, timed, written := f.totals.Get("checkpoints_forced"), f.totals.Get("checkpoints_timed"), f.totals.Get("log")
@@ -125,7 +129,8 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 		x.Step = alter(x.Parameter, size(min(rate*timeout, 16*largest))) // what a disk has room for is not known
 	}
 	x.Number, x.Unit, x.N, x.Plain = forced/(forced+timed), "of checkpoints", int64(forced), true
-	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed, result.Format(f.totals.Seconds, "s"), now(x))
+	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed,
+		result.Format(f.totals.Seconds, "s"), now(x))
 	if n := float64(f.Transactions); n > 0 {
 		x.Text += fmt.Sprintf("; a transaction logs %s", result.Format(written/n, "B"))
 	}
@@ -142,13 +147,14 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 			x.Part = explain.DatabaseCPU
 		}
 		x.Explains = f.share(log + copies)
-		x.AtMost = f.upTo(log+copies, explain.LogWait, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits, explain.DataReads)
+		x.AtMost = f.upTo(log+copies, explain.LogWait, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits,
+			explain.DataReads)
 	}
 	return x, true
 }
 
-// commitDelay: a session sleeps before it flushes the log, where others are within transactions (XLogFlush in xlog.c). Who comes
-// meanwhile waits for the rest of one such time, and may sleep itself.
+// commitDelay: a session sleeps before it flushes the log, where others are within transactions (XLogFlush in xlog.c).
+// Who comes meanwhile waits for the rest of one such time, and may sleep itself.
 func (f *findings) commitDelay() (x explain.Finding, ok bool) {
 	x = f.set("commit_delay", explain.OtherWaits)
 	if f.totals == nil {
@@ -166,7 +172,8 @@ func (f *findings) commitDelay() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = delay, "s", int64(n)
 	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy-ran)))
-	x.Text = fmt.Sprintf("by commit_delay, each commit sleeps for %s before its flush: %s of active time", result.Format(delay, "s"),
+	x.Text = fmt.Sprintf("by commit_delay, each commit sleeps for %s before its flush: %s of active time",
+		result.Format(delay, "s"),
 		result.Share(*x.Explains))
 	x.Step = alter(x.Parameter, "0")
 	return x, true
@@ -175,8 +182,9 @@ func (f *findings) commitDelay() (x explain.Finding, ok bool) {
 // slowest is what it takes to begin a session, s, at most: what is more is the error of a difference.
 const slowest = 0.2
 
-// connections: a session takes a process, its caches and a login. The server counts for how long there was one, from its process's
-// begin on, and for how long it ran statements or paused within a transaction; samples show for how long it was idle.
+// connections: a session takes a process, its caches and a login. The server counts for how long there was one, from
+// its process's begin on, and for how long it ran statements or paused within a transaction; samples show for how long
+// it was idle.
 func (f *findings) connections() (x explain.Finding, ok bool) {
 	x = explain.Finding{Parameter: "pool of connections", Part: explain.DatabaseCPU, Unit: "connections/s",
 		Step: "let clients keep their connections, or put a pooler such as pgbouncer between"}
@@ -215,8 +223,8 @@ func transactions(n float64) string {
 	return explain.Plain(n) + " transactions"
 }
 
-// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself. So is a file for every
-// other transaction, however small: it may be read many times.
+// spilled is what sessions write to temporary files in a second of their active time, B, that is much by itself. So is
+// a file for every other transaction, however small: it may be read many times.
 const spilled = 20e6
 
 // temporary: sorts and hashes that do not fit into work_mem go to files. A file is counted when it is removed.
@@ -228,11 +236,13 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = bytes/f.totals.Seconds, "B/s", int64(n)
 	x.Plain = bytes >= spilled*f.Busy || f.Transactions > 0 && n >= float64(f.Transactions)/2
-	if seconds := f.sampled("IO:BufFileRead", "IO:BufFileWrite"); seconds > 0 { // what is read again from the page cache does not show
+	// what is read again from the page cache does not show
+	if seconds := f.sampled("IO:BufFileRead", "IO:BufFileWrite"); seconds > 0 {
 		x.Explains = f.share(seconds)
 	}
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits)
-	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n, result.Format(bytes/n, "B"),
+	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n,
+		result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
 	x.Step = alter(x.Parameter, size(2*max(bytes/n, quantity(x.Value))))
 	return x, true
@@ -243,12 +253,14 @@ func (f *findings) standby() (x explain.Finding, ok bool) {
 	seconds := f.in("IPC:SyncRep")
 	x.Number, x.Unit, x.N = seconds/f.Busy, "of active time", -1
 	x.Explains, x.AtMost = f.share(seconds), f.share(seconds+f.Part(explain.Locks).Seconds)
-	x.Text = fmt.Sprintf("sessions wait for a standby of synchronous_standby_names for %s of active time", result.Share(x.Number))
+	x.Text = fmt.Sprintf("sessions wait for a standby of synchronous_standby_names for %s of active time",
+		result.Share(x.Number))
 	x.Step = "look at the standby and the way to it; with synchronous_commit = local a commit waits for none, and may be lost with this host"
 	return x, seconds > 0
 }
 
-// cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no device.
+// cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no
+// device.
 func (f *findings) cache() (x explain.Finding, ok bool) {
 	x = f.set("shared_buffers", explain.DatabaseCPU)
 	c := f.Copies
@@ -295,7 +307,8 @@ func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)
 	x.Plain = w.Running >= explain.FindingFrom*f.Busy
 	x.AtMost = f.upTo(0, explain.RunQueue, explain.DataReads, explain.LogWait, explain.Locks)
-	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O", explain.Plain(x.Number),
+	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O",
+		explain.Plain(x.Number),
 		result.Share(w.Running/w.Seconds))
 	x.Step = alter("autovacuum_vacuum_cost_delay", "20ms") + " slows them down"
 	return x, true

@@ -59,7 +59,8 @@ type wait struct {
 type backend struct {
 	kind   kind
 	leader int64
-	// still is set where a session was idle and has not run between the last two counts, and shows idle now and then: such are many.
+	// still is set where a session was idle and has not run between the last two counts, and shows idle now and then: such
+	// are many.
 	still, passed bool // passed: it is passed over in looks
 	last          waits.Seen
 }
@@ -121,7 +122,8 @@ func (m *memory) try(major int) error {
 	return nil
 }
 
-// agree compares what its memory says with what the server says of the same processes. Most of those that wait do so all the while.
+// agree compares what its memory says with what the server says of the same processes. Most of those that wait do so
+// all the while.
 func (m *memory) agree(ask func() ([]explain.Row, error)) error {
 	all := func() map[int]waits.Seen {
 		out := map[int]waits.Seen{}
@@ -144,7 +146,8 @@ func (m *memory) agree(ask func() ([]explain.Row, error)) error {
 		kind, event := m.events.name(x.Word)
 		state := r.Text(3)
 		idle := state == "idle" && !x.Xact || state == "idle in transaction" && x.Xact
-		if kind == r.Text(1) && event == r.Text(2) && (idle || !strings.HasPrefix(state, "idle") || strings.HasSuffix(state, "(aborted)")) {
+		if kind == r.Text(1) && event == r.Text(2) &&
+			(idle || !strings.HasPrefix(state, "idle") || strings.HasSuffix(state, "(aborted)")) {
 			same++
 		} else {
 			other++
@@ -357,8 +360,9 @@ func (m *memory) processes() (clients, others []int64) {
 	return clients, others
 }
 
-// kindOf is what kind of process a title tells of: a session has its user, its database and where its client is (ps_status.c,
-// BackendInitialize in postmaster.c); a server may have a name before that (cluster_name). The server's own have short ones.
+// kindOf is what kind of process a title tells of: a session has its user, its database and where its client is
+// (ps_status.c, BackendInitialize in postmaster.c); a server may have a name before that (cluster_name). The server's
+// own have short ones.
 func kindOf(title string, cut bool) (k kind, leader int64) {
 	text, ours := strings.CutPrefix(title, "postgres: ")
 	if !ours {

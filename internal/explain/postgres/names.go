@@ -8,7 +8,8 @@ import (
 	"hostlab/internal/explain"
 )
 
-// running are sessions at work, and what they run: its number (14 and later, where compute_query_id is on), or else its text.
+// running are sessions at work, and what they run: its number (14 and later, where compute_query_id is on), or else its
+// text.
 func (v *version) running(texts bool) explain.Query {
 	id, text, name := v.statement, "left(query, "+strconv.Itoa(explain.LongestText)+")", "running"
 	if texts {
@@ -24,8 +25,8 @@ func (v *version) running(texts bool) explain.Query {
 // mostWaiters are asked about, as each takes the server some time.
 const mostWaiters = 100
 
-// blocked are sessions that wait for locks of others, and those that they wait for. A row's lock shows as one on its tuple, by who
-// waits first, or as one on a transaction, which names no table.
+// blocked are sessions that wait for locks of others, and those that they wait for. A row's lock shows as one on its
+// tuple, by who waits first, or as one on a transaction, which names no table.
 var blocked = explain.Query{Name: "blocked", Most: explain.Sessions, SQL: `with a as (select pid, state, wait_event_type, wait_event, backend_type, application_name, usesysid, client_addr, client_port from pg_stat_get_activity(null)),
  b as (select pid, pg_blocking_pids(pid) as by from a where wait_event_type = 'Lock' limit ` + strconv.Itoa(mostWaiters) + `),
  l as (select distinct on (pid) pid, database, relation from pg_locks where relation is not null and (locktype = 'tuple' or not granted) and pid in (select pid from b) order by pid, locktype = 'tuple' desc)
@@ -37,8 +38,8 @@ var blocked = explain.Query{Name: "blocked", Most: explain.Sessions, SQL: `with 
 
 const columnsRunning = 6
 
-// beside is the question for counters with the sessions at work in the same answer, so that both are one statement. Each row has the
-// counters; without sessions there is one.
+// beside is the question for counters with the sessions at work in the same answer, so that both are one statement.
+// Each row has the counters; without sessions there is one.
 func beside(counters, running explain.Query) explain.Query {
 	return explain.Query{Name: counters.Name + ", " + running.Name, Most: explain.Sessions,
 		SQL: "select counted.*, ran.* from (" + counters.SQL + ") counted left join (" + running.SQL + ") ran on true"}
@@ -119,10 +120,12 @@ func (s *Source) blocks(ctx context.Context) ([]explain.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiters, holders := map[int64]explain.Waiter{}, map[int64]explain.Holder{0: {Part: explain.OtherWaits, Event: "prepared transaction"}}
+	waiters, holders := map[int64]explain.Waiter{},
+		map[int64]explain.Holder{0: {Part: explain.OtherWaits, Event: "prepared transaction"}}
 	for _, r := range rows {
 		h := explain.Holder{PID: r.Int(0), User: r.Text(4), Application: r.Text(5), Client: clientOf(r.Text(6), r.Int(7))}
-		if h.Part, h.Event = Classify(r.Text(1), r.Text(2), r.Text(3)); h.Part == explain.Application && strings.HasPrefix(r.Text(1), "idle in") {
+		if h.Part, h.Event = Classify(r.Text(1), r.Text(2), r.Text(3)); h.Part == explain.Application &&
+			strings.HasPrefix(r.Text(1), "idle in") {
 			h.Event = r.Text(1)
 		}
 		holders[h.PID] = h

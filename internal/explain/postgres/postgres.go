@@ -75,15 +75,17 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 			r.Text(0))
 	}
 	if !r.Bool(7) {
-		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it " +
-			"to on for all, without a restart")
+		return nil, fmt.Errorf(
+			"track_activities is off, so the server does not report what sessions do; an administrator can set it " +
+				"to on for all, without a restart")
 	}
 	s.local(r.Int(2), here)
 	s.remember(ctx)
 	switch {
 	case r.Bool(8):
 	case s.memory != nil:
-		s.Miss("which statements sessions of other roles run, and since when: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
+		s.Miss("which statements sessions of other roles run, and since when: grant pg_read_all_stats (or pg_monitor) to %s",
+			quote(s.user))
 	default:
 		s.Info.Hidden = true
 		s.Miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
@@ -129,7 +131,8 @@ func (s *Source) local(own int64, here bool) {
 	}
 }
 
-// remember opens the server's memory, where the process that serves us is known to be a child of the one that we are connected to.
+// remember opens the server's memory, where the process that serves us is known to be a child of the one that we are
+// connected to.
 func (s *Source) remember(ctx context.Context) {
 	if s.server == 0 || s.own == 0 {
 		return // as is said already

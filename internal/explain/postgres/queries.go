@@ -41,7 +41,8 @@ func (v *version) counters(timed bool) explain.Query {
 	}
 	// A question without columns is one, too.
 	const all = "select a.*, b.*, c.*, d.* from (%s) a, (%s) b, (%s) c, (%s) d%s"
-	return explain.Query{Name: "counters", SQL: fmt.Sprintf(all, v.databases().SQL, reads, open, cmp.Or(v.wal.SQL, "select"), flushed)}
+	return explain.Query{Name: "counters", SQL: fmt.Sprintf(all, v.databases().SQL, reads, open,
+		cmp.Or(v.wal.SQL, "select"), flushed)}
 }
 
 const columnsDatabase, columnsReads = 8, 2
@@ -51,10 +52,12 @@ const open = `select coalesce(sum(extract(epoch from clock_timestamp() - xact_st
  where pid <> pg_backend_pid() and backend_type = 'client backend' and xact_start < clock_timestamp() - interval '1 s'`
 
 // waiting is what the server itself says that its processes wait for.
-var waiting = explain.Query{Name: "waiting", SQL: `select pid, wait_event_type, wait_event, coalesce(state, '') from pg_stat_get_activity(null) where wait_event is not null`, Most: explain.Sessions}
+var waiting = explain.Query{Name: "waiting",
+	SQL: `select pid, wait_event_type, wait_event, coalesce(state, '') from pg_stat_get_activity(null) where wait_event is not null`, Most: explain.Sessions}
 
 // backends are all processes that the server reports.
-var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}
+var backends = explain.Query{Name: "backends",
+	SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}
 
 // activity is what sessions do.
 func (v *version) activity() explain.Query {

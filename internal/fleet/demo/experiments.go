@@ -18,8 +18,9 @@ import (
 type trial struct {
 	study, title  string
 	factor, level string
-	on            string  // prefix of the hosts
-	mean, tau     float64 // of what the level does to CPU time per transaction, as a logarithm, and how far hosts differ in it
+	on            string // prefix of the hosts
+	// of what the level does to CPU time per transaction, as a logarithm, and how far hosts differ in it
+	mean, tau float64
 }
 
 var trials = []trial{
@@ -54,7 +55,8 @@ func (m Maker) experiment(t *trial, h *made, end time.Time) *effects.Set {
 			{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher", Compare: result.Ratio,
 				Margin: 0.02}},
 		Contrasts: []result.Contrast{{Factors: []string{t.factor}, Levels: []string{t.level}, Primary: true}},
-		Design:    result.Design{Kind: "switchback", Seed: seed, Alpha: 0.05, Repeats: 1, Looks: []int{pairs}, Load: "transactions_per_s"},
+		Design: result.Design{Kind: "switchback", Seed: seed, Alpha: 0.05, Repeats: 1, Looks: []int{pairs},
+			Load: "transactions_per_s"},
 		Cells: []result.Cell{{Levels: map[string]string{t.factor: "current"}},
 			{Levels: map[string]string{t.factor: t.level}}}}
 	effect := t.mean + t.tau*rng.NormFloat64()

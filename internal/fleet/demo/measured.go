@@ -57,7 +57,8 @@ var figures = []figure{
 		"s", 2e-6, steady, true, 24},
 	{probe.NewBlocks.Of(probe.Mean), "", "Mean commit on the log directory", "s", 640e-6, committed, false, 4000},
 	{probe.NewBlocks.Of(probe.Median), "", "Median commit on the log directory", "s", 600e-6, committed, false, 4000},
-	{probe.Recycled.Of(probe.Mean), "", "Mean commit on the log directory over blocks written before, as in a recycled log", "s",
+	{probe.Recycled.Of(probe.Mean), "",
+		"Mean commit on the log directory over blocks written before, as in a recycled log", "s",
 		310e-6, committed, false, 8000},
 	{probe.Recycled.Of(probe.Median), "", "Median commit on the log directory over blocks written before, as in a " +
 		"recycled log", "s", 290e-6, committed, false, 8000},

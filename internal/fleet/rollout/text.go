@@ -330,7 +330,8 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: "hostlab fleet ingest SPOOL"},
 			{Why: "judge the wave again", Line: t.gate(j.Wave)}}
 	}
-	d := &document.Document{Name: "rollout", Title: fmt.Sprintf("Gate of wave %d: %s", j.Wave, p.Change()), Answer: []document.Line{{Text: line + figure, Tone: tone}},
+	d := &document.Document{Name: "rollout", Title: fmt.Sprintf("Gate of wave %d: %s", j.Wave, p.Change()),
+		Answer:   []document.Line{{Text: line + figure, Tone: tone}},
 		Warnings: j.Reasons}
 	if len(j.Left) > 0 {
 		d.Warnings = append(slices.Clone(j.Reasons), named(j.Left)+

@@ -10,7 +10,8 @@ import (
 // Ran are the effects of a study's experiments on all hosts, the oldest first.
 func (s *Store) Ran(ctx context.Context, study string) ([]fleet.Ran, error) {
 	return rows(ctx, s, func(r *fleet.Ran) []any {
-		return []any{&r.Host, &r.Stratum, &r.Hash, &r.Experiment, &r.Study, &r.StudyHash, &r.Contrast, &r.Response, &r.Compare,
+		return []any{&r.Host, &r.Stratum, &r.Hash, &r.Experiment, &r.Study, &r.StudyHash, &r.Contrast, &r.Response,
+			&r.Compare,
 			&r.Unit, &r.Better, &r.Value, &r.Low, &r.High, &r.Alpha, &r.N, &r.Margin, &r.Noise, &r.Verdict, &r.Evidence}
 	}, `SELECT d.host, h.stratum, d.sha256, e.experiment, e.study, e.study_hash, e.contrast, e.response, e.compare, e.unit,
 		e.better, e.value, e.low, e.high, e.alpha, e.n, e.margin, e.noise, e.verdict, e.evidence
@@ -42,7 +43,8 @@ func (s *Store) Newest(ctx context.Context, host string, most int, kinds []strin
 // Likely are what levers would likely save by each of a host's newest assessments, the oldest first.
 func (s *Store) Likely(ctx context.Context, host string, most int) ([]fleet.Point, error) {
 	return rows(ctx, s, func(p *fleet.Point) []any { return []any{&p.Host, moment{&p.At}, &p.Name, &p.Value} },
-		"SELECT d.host, d.started, l.name, l.likely "+recently+"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL "+
+		"SELECT d.host, d.started, l.name, l.likely "+recently+
+			"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL "+
 			"ORDER BY d.started, d.id, l.name", host, most)
 }
 

@@ -183,7 +183,8 @@ func (t tx) findings(ctx context.Context, d *fleet.Document, at int64) error {
 	}
 	return t.splice(ctx, spans{table: "finding_span", where: "host = ? AND role = ?", of: []any{d.Host, string(d.Role)},
 		key:     "check_id",
-		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND " + judges}, d.Hash, at, said)
+		columns: []string{"status", "severity", "detail", "exception"}, observed: "host = ? AND role = ? AND " + judges},
+		d.Hash, at, said)
 }
 
 // Known reports whether a document is kept, by its hash.

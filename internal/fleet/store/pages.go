@@ -101,8 +101,9 @@ func (s *Store) Recent(ctx context.Context, host string, since time.Time, most i
 		where, args = where+" AND a.host = ?", append(args, host)
 	}
 	args = append(args, most)
-	list, err := rows(ctx, s, change, "SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON "+
-		"b.host = a.host AND b.path = a.path AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?",
+	list, err := rows(ctx, s, change,
+		"SELECT a.host, a.path, b.value, a.value, a.since FROM fact_span a JOIN fact_span b ON "+
+			"b.host = a.host AND b.path = a.path AND b.until = a.since "+where+" ORDER BY a.since DESC, a.host, a.path LIMIT ?",
 		args...)
 	if err != nil {
 		return nil, err

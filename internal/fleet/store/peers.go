@@ -63,7 +63,8 @@ func (s *Store) EachNewest(ctx context.Context, each func(host string, m fleet.M
 }
 
 // Diff says why two hosts differ.
-func (s *Store) Diff(ctx context.Context, a, b *fleet.Host, now time.Time, limit time.Duration) (*document.Document, error) {
+func (s *Store) Diff(ctx context.Context, a, b *fleet.Host, now time.Time,
+	limit time.Duration) (*document.Document, error) {
 	pair := [2]fleet.Seen{{Host: a}, {Host: b}}
 	for i := range pair {
 		var err error

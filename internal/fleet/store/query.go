@@ -63,8 +63,9 @@ func (s *Store) Measured(ctx context.Context, host string) (map[string]fleet.Mea
 func (s *Store) Check(ctx context.Context, id string) ([]fleet.Held, error) {
 	return rows(ctx, s, func(f *fleet.Held) []any {
 		return []any{&f.Check, &f.Host, &f.Role, &f.Status, &f.Severity, &f.Detail, moment{&f.Since}, excepted{&f.Exception}}
-	}, "SELECT check_id, host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = "+
-		"? ORDER BY host, role", id, int64(forever))
+	},
+		"SELECT check_id, host, role, status, severity, detail, since, exception FROM finding_span WHERE check_id = ? AND until = "+
+			"? ORDER BY host, role", id, int64(forever))
 }
 
 // Changes are what changed since a moment: of facts and of checks, the latest first. What a host said first is none.

@@ -141,8 +141,10 @@ func startSQLite(path string, how int) (*Store, error) {
 
 // migrate brings the store to the schema of this program. A store of a newer program is left alone.
 func (s *Store) migrate(ctx context.Context) error {
-	// Another program that turns the write-ahead log on at the same moment makes ours fail at once, whatever busy_timeout says.
-	if err := s.again(ctx, isBusy, func() error { return s.db.PingContext(ctx) }); err != nil { // goose would put words of its own before it
+	// Another program that turns the write-ahead log on at the same moment makes ours fail at once, whatever busy_timeout
+	// says.
+	// goose would put words of its own before it
+	if err := s.again(ctx, isBusy, func() error { return s.db.PingContext(ctx) }); err != nil {
 		return s.problem(err)
 	}
 	p, err := s.provider()
@@ -309,7 +311,8 @@ func (s *Store) query(ctx context.Context, row func(scan func(...any) error) err
 }
 
 // rows are those of a query, each read into the places of one T that its columns go to.
-func rows[T any](ctx context.Context, from asker, places func(*T) []any, statement string, args ...any) (list []T, err error) {
+func rows[T any](ctx context.Context, from asker, places func(*T) []any, statement string,
+	args ...any) (list []T, err error) {
 	err = from.query(ctx, func(scan func(...any) error) error {
 		var x T
 		err := scan(places(&x)...)

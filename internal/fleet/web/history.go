@@ -88,8 +88,8 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 	return s, nil
 }
 
-// days draw what times of rings say of services: how long a transaction took in all of each and in its worst hour, and where the time
-// went.
+// days draw what times of rings say of services: how long a transaction took in all of each and in its worst hour, and
+// where the time went.
 func days(points []fleet.Point) (out []document.Block) {
 	each, parts := map[string]*picture.Course{}, map[string]map[string]*picture.Course{}
 	add := func(to map[string]*picture.Course, name string, p *fleet.Point) {

@@ -54,7 +54,8 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) (status int, text 
 	}
 	// A place is taken once the body is there, so that a slow one holds none; one that waits for its token's turn holds
 	// none either.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(4 * patience)) // reading may have taken all of the server's time
+	// reading may have taken all of the server's time
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(4 * patience))
 	ctx, cancel := context.WithTimeout(r.Context(), 3*patience)
 	defer cancel()
 	leave, ok := s.turn(ctx, token.Name)

@@ -43,7 +43,8 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &document.Table{Columns: document.Headings("what is set").Wholes("planned").Figures("hosts", "waves").Names("state")}
+	t := &document.Table{Columns: document.Headings("what is set").Wholes("planned").Figures("hosts",
+		"waves").Names("state")}
 	rows := []planRow{}
 	for _, d := range plans {
 		course, err := s.Progress(ctx, d.Plan)

@@ -96,7 +96,8 @@ func (h Head) validate() error {
 	case h.Schema != Schema && h.Schema != Sampled:
 		return fmt.Errorf("schema is %d; this version reads %d and %d", h.Schema, Schema, Sampled)
 	case h.sampled() != (h.Seen > 0) || !h.sampled() && (h.Length != 0 || h.Load != 0 || h.Lost != 0):
-		return fmt.Errorf("seen is %g, length %g, load %g and lost %d: a record of schema %d has none of them, and one of schema %d has seen",
+		return fmt.Errorf(
+			"seen is %g, length %g, load %g and lost %d: a record of schema %d has none of them, and one of schema %d has seen",
 			h.Seen, h.Length, h.Load, h.Lost, Schema, Sampled)
 	case !(h.Seen >= 0 && h.Seen <= 1) || !(h.Load >= 0 && h.Load <= 1):
 		return fmt.Errorf("seen is %g and load %g; they are shares, 0 to 1", h.Seen, h.Load)
@@ -149,8 +150,9 @@ func (f *follower) follow(h Head, b Burst) (hole float64, err error) {
 	switch tolerance := slack(h); {
 	case !f.any: // what a CPU did before its first burst is idle time that nobody measured
 	case b.At < f.end-tolerance:
-		return 0, fmt.Errorf("cpu %d: a burst at %s begins before the one before it, with its idle time, ends at %s: they overlap or "+
-			"are out of order",
+		return 0, fmt.Errorf(
+			"cpu %d: a burst at %s begins before the one before it, with its idle time, ends at %s: they overlap or "+
+				"are out of order",
 			b.CPU, seconds(b.At), seconds(f.end))
 	case b.At > f.end+tolerance:
 		hole = b.At - f.end

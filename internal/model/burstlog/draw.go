@@ -31,8 +31,8 @@ type length struct {
 }
 
 // piece is the least length at which a burst is cut. Every policy has reached its frequency by then, so
-// that two pieces cost what the whole does, but one of a minute among thousands of short ones would hardly be drawn, and
-// belongs to all the stretches that it spans.
+// that two pieces cost what the whole does, but one of a minute among thousands of short ones would hardly be drawn,
+// and belongs to all the stretches that it spans.
 const piece = 1.0 // s
 
 // draw sorts lengths by their size.

@@ -166,8 +166,9 @@ func (r *Record) finish(cpus map[int]*track) error {
 		return errors.New("the record holds no burst, only its head")
 	}
 	if n := float64(r.Lost); n/(n+float64(len(r.Busy))) > MaxLost {
-		return fmt.Errorf("%d bursts were lost, %.2g %% of all, and at most %g %% may be: they are those of the busiest moments; "+
-			"record again",
+		return fmt.Errorf(
+			"%d bursts were lost, %.2g %% of all, and at most %g %% may be: they are those of the busiest moments; "+
+				"record again",
 			r.Lost, n/(n+float64(len(r.Busy)))*100, MaxLost*100)
 	}
 	if r.sampled() {
@@ -186,7 +187,8 @@ func (r *Record) finish(cpus map[int]*track) error {
 		of++
 		missing = max(missing, t.holes)
 		if share := t.holes / (t.end - t.began); share > MaxHoles {
-			return fmt.Errorf("cpu %d: a gap of %s after %s; %.3g %% of its time is missing in all, and at most %g %% can be cut out",
+			return fmt.Errorf(
+				"cpu %d: a gap of %s after %s; %.3g %% of its time is missing in all, and at most %g %% can be cut out",
 				c, seconds(t.longest), seconds(t.where), share*100, MaxHoles*100)
 		}
 	}
@@ -196,8 +198,9 @@ func (r *Record) finish(cpus map[int]*track) error {
 	}
 	if r.Waits() {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so "+
-				"lengths and load are too high", r.Source))
+			fmt.Sprintf(
+				"the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so "+
+					"lengths and load are too high", r.Source))
 	}
 	mean := 0.0
 	for _, b := range r.Busy {
@@ -205,7 +208,8 @@ func (r *Record) finish(cpus map[int]*track) error {
 	}
 	if r.Interval > mean/2 {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
+			fmt.Sprintf(
+				"the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
 				seconds(r.Interval), seconds(mean)))
 	}
 	r.draw(cpus)
@@ -241,7 +245,8 @@ func inWords(err error) string {
 
 // jsonWord names a kind of JSON value; a number that does not fit comes with itself.
 func jsonWord(value string) string {
-	if w, ok := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "keys in braces",
+	if w, ok := map[string]string{"string": "a text", "bool": "true or false", "array": "a list",
+		"object": "keys in braces",
 		"number": "a number"}[value]; ok {
 		return w
 	}

@@ -18,8 +18,8 @@ type Sample struct {
 // exact is to how many parts of a second times are rounded: to a hundredth of a short burst.
 const exact = 1e7
 
-// NewSample draws so many bursts at most of a recording's, each with the same chance. A part of a sample is a sample that saw
-// less of the time.
+// NewSample draws so many bursts at most of a recording's, each with the same chance. A part of a sample is a sample
+// that saw less of the time.
 func NewSample(head Head, bursts []Burst, most int, rng *rand.Rand) *Sample {
 	s := &Sample{Head: head.numbered()}
 	kept := make([]int, 0, most)
@@ -34,7 +34,8 @@ func NewSample(head Head, bursts []Burst, most int, rng *rand.Rand) *Sample {
 	round := func(v float64) float64 { return math.Round(v*exact) / exact }
 	for _, i := range kept {
 		b := bursts[i]
-		b.At, b.Busy, b.Idle, b.Service = round(b.At), max(1/exact, round(b.Busy)), round(b.Idle), math.Round(b.Service*1e3)/1e3
+		b.At, b.Busy, b.Idle, b.Service = round(b.At), max(1/exact, round(b.Busy)), round(b.Idle),
+			math.Round(b.Service*1e3)/1e3
 		s.Bursts = append(s.Bursts, b)
 	}
 	if part := float64(len(kept)) / float64(max(1, len(bursts))); part < 1 {
@@ -54,17 +55,21 @@ func (s *Sample) Sound() bool {
 	for _, c := range s.Head.CPUs {
 		cpus[c] = true
 	}
-	return !slices.ContainsFunc(s.Bursts, func(b Burst) bool { return b.validate() != nil || b.At > s.Head.Length || !cpus[b.CPU] })
+	return !slices.ContainsFunc(s.Bursts, func(b Burst) bool {
+		return b.validate() != nil || b.At > s.Head.Length ||
+			!cpus[b.CPU]
+	})
 }
 
-// Join makes one sample of those that were taken one after the other; nil for none. Left out is one that begins before the end of
-// another, as after a clock was set back. Each burst has the chance to be in it that one of the busiest sample had: else quiet times, of
-// which a larger share was kept, would count for more than they are.
+// Join makes one sample of those that were taken one after the other; nil for none. Left out is one that begins before
+// the end of another, as after a clock was set back. Each burst has the chance to be in it that one of the busiest
+// sample had: else quiet times, of which a larger share was kept, would count for more than they are.
 func Join(list []*Sample) *Sample {
 	if len(list) == 0 {
 		return nil
 	}
-	list = slices.SortedStableFunc(slices.Values(list), func(a, b *Sample) int { return a.Head.Started.Compare(b.Head.Started) })
+	list = slices.SortedStableFunc(slices.Values(list),
+		func(a, b *Sample) int { return a.Head.Started.Compare(b.Head.Started) })
 	out := &Sample{Head: list[0].Head}
 	head, cpus, ends := &out.Head, map[int]bool{}, map[int]float64{}
 	least := slices.MinFunc(list, func(a, b *Sample) int { return cmp.Compare(a.Head.Seen, b.Head.Seen) }).Head.Seen

@@ -74,8 +74,9 @@ func (c *cross) section(string) document.Section {
 		return out
 	}
 	out.Blocks = document.Lines(document.Quiet,
-		fmt.Sprintf("Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by "+
-			"itself, not corrected for their number nor for the looks.",
+		fmt.Sprintf(
+			"Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by "+
+				"itself, not corrected for their number nor for the looks.",
 			c.x.Evidence, confidence(analysis.NominalAlpha)))
 	for i := range c.Tables {
 		r := &c.Tables[i]

@@ -46,8 +46,9 @@ func (s *Set) Document() *document.Document {
 		d.Sections = r.sections("e0")
 	} else {
 		d.Title = fmt.Sprintf("%d experiments compared", len(s.Reports))
-		d.Answer = []document.Line{{Text: fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is "+
-			"pooled.", len(s.Reports))}}
+		d.Answer = []document.Line{{Text: fmt.Sprintf(
+			"Comparison of %d experiments: each effect is judged by itself, nothing is "+
+				"pooled.", len(s.Reports))}}
 		d.Sections = s.compared()
 		for i := range s.Reports {
 			d.Sections = append(d.Sections, s.Reports[i].compared(fmt.Sprintf("Experiment %d", i+1), fmt.Sprintf("e%d", i))...)

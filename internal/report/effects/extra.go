@@ -71,8 +71,9 @@ func (r *Report) section(key string) (out []document.Section) {
 func (r *Report) cautions() (list []string) {
 	x := r.head()
 	if x.Section != "" && r.extra().section == nil {
-		list = append(list, fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer "+
-			"one shows it", x.Section))
+		list = append(list,
+			fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer "+
+				"one shows it", x.Section))
 	}
 	for _, p := range x.Places {
 		list = append(list, p.Cautions...)

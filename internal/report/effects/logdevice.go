@@ -33,8 +33,9 @@ func (s logDevice) verdict() []string {
 	if list == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("Warning: %s gained more than all the time that the job waited for its log before, beyond "+
-		"both intervals. Something else changed with the device; do not trust this gain.", strings.Join(list, "; "))}
+	return []string{fmt.Sprintf(
+		"Warning: %s gained more than all the time that the job waited for its log before, beyond "+
+			"both intervals. Something else changed with the device; do not trust this gain.", strings.Join(list, "; "))}
 }
 
 func (s logDevice) section(string) document.Section {
@@ -49,8 +50,9 @@ func (s logDevice) section(string) document.Section {
 		note("Fewer than two devices have a run that counts: there is nothing to compare yet.")
 		return out
 	}
-	note(fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
-		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(),
+	note(fmt.Sprintf(
+		"Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
+			"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(),
 		s.Factor.Name,
 		s.Factor.Baseline, confidence(s.Alpha)))
 	add(s.runTimes())
@@ -83,7 +85,8 @@ func (s logDevice) section(string) document.Section {
 			note(name + ": " + place.On + ".")
 		}
 		if place.Volatile {
-			note(name + " is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log " +
+			note(name +
+				" is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log " +
 				"belongs there.")
 		}
 	}
@@ -217,8 +220,9 @@ func (s logDevice) bounds() *document.Table {
 	}
 	t := &document.Table{Title: "Measured gain and its upper bound",
 		Columns: document.Headings("device", "measured", "at most", "verdict"),
-		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other "+
-			"gives more.", what)}
+		Lead: fmt.Sprintf(
+			"The bound is the share of its time that the job %s on the device that the log comes from: no other "+
+				"gives more.", what)}
 	for i := range s.Rows {
 		for _, p := range s.Rows[i].Pairs {
 			name := s.called(p.From) + " to " + s.called(p.To)
@@ -260,8 +264,9 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 		}
 	}
 	t := &document.Table{Title: "Wait events in the server's words, " + r.Name, Columns: s.columns("event, part"),
-		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples "+
-			"overstate short waits. A session without an event is on a CPU or wants one: the parts above count both.",
+		Lead: fmt.Sprintf(
+			"What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples "+
+				"overstate short waits. A session without an event is on a CPU or wants one: the parts above count both.",
 			result.Format(seen/float64(looks), "s"))}
 	row := func(name string, of func(w *analysis.LogWaits) document.Cell) {
 		t.Add(s.row(r, name, func(c *analysis.LogCell) document.Cell {

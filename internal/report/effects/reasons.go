@@ -28,7 +28,8 @@ func verdictReason(e *analysis.Effect) string {
 		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.",
 			r.Margin)
 	case analysis.NoShare:
-		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".",
+		return fmt.Sprintf(
+			"%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".",
 			percentOf(why.Size))
 	case analysis.NoBlocks:
 		return fmt.Sprintf("No %s is complete.", unitOf(e))
@@ -73,7 +74,8 @@ func verdictReason(e *analysis.Effect) string {
 		out = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", whole, margin)
 	}
 	if why.Kind == analysis.TooNear {
-		out += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.",
+		out += fmt.Sprintf(
+			" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.",
 			margin, e.Unit)
 	}
 	return out
@@ -117,15 +119,17 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 		return "the runs that hold the level for a stretch are not made, so that a host which follows it slowly is not ruled out"
 	case analysis.CarryOver:
 		if e.Held.N > 0 {
-			return fmt.Sprintf("runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
-				"and pairs show only a part of what it costs; %s", amount(e.Held.Value, r), settleText(e))
+			return fmt.Sprintf(
+				"runs in which the level is held differ by %s from the baseline: the host takes several runs to follow a level, "+
+					"and pairs show only a part of what it costs; %s", amount(e.Held.Value, r), settleText(e))
 		}
 		from := "the runs before"
 		if e.Carried.Runs == 0 {
 			from = "the run before"
 		}
-		return fmt.Sprintf("the level of %s shows in the differences (%s, rank correlation %.2f), so the size of the effect is not known; "+
-			"%s", from, chance(e.Carried.P), e.Carried.Rho, settleText(e))
+		return fmt.Sprintf(
+			"the level of %s shows in the differences (%s, rank correlation %.2f), so the size of the effect is not known; "+
+				"%s", from, chance(e.Carried.P), e.Carried.Rho, settleText(e))
 	case analysis.Tail:
 	}
 	return ""
@@ -152,7 +156,8 @@ func failingText(e *analysis.Effect) string {
 		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", e.Contrast,
 			failuresText(f.Level), failuresText(f.Base), chance(f.Failed))
 	}
-	return fmt.Sprintf("guards void %d of %d first tries of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
+	return fmt.Sprintf(
+		"guards void %d of %d first tries of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
 		f.Level.Void, f.Level.Tried, e.Contrast, f.Base.Void, f.Base.Tried, chance(f.Voids))
 }
 

@@ -17,7 +17,8 @@ func claim(e *analysis.Effect, base string) string {
 	r, of := &e.Response, e.Contrast.String()
 	switch {
 	case e.Verdict == analysis.Inconclusive && slices.Contains(e.Limits, analysis.Tail):
-		return fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", of, base,
+		return fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less",
+			of, base,
 			label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case e.Verdict == analysis.NoEffect && interaction(e):
 		return fmt.Sprintf("%s: the two effects %s; %s", of, combine(r), noDifference)
@@ -156,11 +157,13 @@ func notes(e *analysis.Effect) []string {
 	if d := e.Adjusted; d != nil && d.Load != "" {
 		out = append(out, loadText(d))
 	} else if d != nil && d.Moved {
-		out = append(out, "the CPU time that others took differs at this level, which may be its cause: the interval holds with it "+
-			"and without")
+		out = append(out,
+			"the CPU time that others took differs at this level, which may be its cause: the interval holds with it "+
+				"and without")
 	} else if d != nil {
-		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
-			percentOf(d.Explained)))
+		out = append(out,
+			fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out",
+				percentOf(d.Explained)))
 	}
 	if e.Uneven() {
 		out = append(out, unevenText(e))
@@ -194,8 +197,9 @@ func unevenText(e *analysis.Effect) string {
 			return text + " (no interval: too few runs)"
 		}
 	}
-	return fmt.Sprintf("%s: the typical run changes by %s, the mean by %s (%s); the 95th percentile of runs is %s at the baseline, and "+
-		"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(e.Mean.Value, r),
+	return fmt.Sprintf(
+		"%s: the typical run changes by %s, the mean by %s (%s); the 95th percentile of runs is %s at the baseline, and "+
+			"%s at the level (%s intervals, each by itself)", seen, amount(e.Value, r), amount(e.Mean.Value, r),
 		span(e.Mean.Low, e.Mean.High, r),
 		p95(e.Base.P95), p95(e.Level.P95), confidence(e.Alpha))
 }
@@ -272,7 +276,8 @@ func stateText(a *analysis.Analysis) string {
 	if a.Look > 0 && a.Experiment != nil {
 		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
 	}
-	ended := map[string]string{"resolved": "ended since all primary effects are decided", "looks": "ended after the last look",
+	ended := map[string]string{"resolved": "ended since all primary effects are decided",
+		"looks":  "ended after the last look",
 		"budget": "ended since its time was spent", result.Harmed: "stopped to be safe", "": "not ended"}
 	if e, ok := ended[a.Ended]; ok {
 		return s + "; " + e

@@ -116,7 +116,8 @@ func (s *siblings) section(string) document.Section {
 	}
 	class := ""
 	if m := s.x.Machine; m != nil && m.Class != "" && m.Victim != nil {
-		class = fmt.Sprintf("All of this is about cores of class %s, that of CPU %d: --set workload.victim=N looks from another.", m.Class,
+		class = fmt.Sprintf(
+			"All of this is about cores of class %s, that of CPU %d: --set workload.victim=N looks from another.", m.Class,
 			*m.Victim)
 	}
 	out.Blocks = append(out.Blocks, document.Lines(document.Quiet, text, class)...)

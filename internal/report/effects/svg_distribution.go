@@ -72,8 +72,9 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	note := "Each mark is a run, up and down only to keep them apart; boxes hold the middle half, lines are medians. Drift widens " +
 		"these, and not the intervals of the effects."
 	if thinned {
-		note = fmt.Sprintf("%d runs: of cells with more than %d, as many quantiles are drawn instead. Boxes hold the middle half, "+
-			"lines are medians.", n, distPoints)
+		note = fmt.Sprintf(
+			"%d runs: of cells with more than %d, as many quantiles are drawn instead. Boxes hold the middle half, "+
+				"lines are medians.", n, distPoints)
 	}
 	if len(x.Cells) > cells {
 		note += fmt.Sprintf(" The first %d of %d cells.", cells, len(x.Cells))

@@ -86,7 +86,8 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t}, true
 }
 
-// trend joins medians of twelfths of the runs, each at the mean of their places, so that the line meets a run that is alone.
+// trend joins medians of twelfths of the runs, each at the mean of their places, so that the line meets a run that is
+// alone.
 func trend(s *picture.SVG, i int, one *series, end float64, x, y picture.Scale) {
 	var at, values [12][]float64
 	for j, t := range one.At {

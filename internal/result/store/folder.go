@@ -86,8 +86,9 @@ func (f *folder) foreign(err error) error {
 			filepath.Clean(r.Path),
 			r.Why)
 	}
-	return fmt.Errorf("%s %s, and the commands of a record would be run as you; read those in %s, then copy the record as "+
-		"yourself (cp -r) and name the copy, or run as that user",
+	return fmt.Errorf(
+		"%s %s, and the commands of a record would be run as you; read those in %s, then copy the record as "+
+			"yourself (cp -r) and name the copy, or run as that user",
 		filepath.Clean(r.Path), r.Why, filepath.Join(f.Name(), studyFile))
 }
 

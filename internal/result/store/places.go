@@ -107,7 +107,8 @@ func inOrder(r *result.Run, line int) error {
 	if r.Seq == line {
 		return nil
 	}
-	return fmt.Errorf("has run %d where run %d should be (seq): lines were lost, added or moved; take the file from a copy",
+	return fmt.Errorf(
+		"has run %d where run %d should be (seq): lines were lost, added or moved; take the file from a copy",
 		r.Seq, line)
 }
 
@@ -124,11 +125,13 @@ func (r *Record) checkCount(torn bool) (reopened bool, err error) {
 	case torn && have == r.End.Runs-1:
 		r.End = nil
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("%s: the torn line was the last run of an experiment that had ended, so it counts as not ended; resume it", name))
+			fmt.Sprintf(
+				"%s: the torn line was the last run of an experiment that had ended, so it counts as not ended; resume it", name))
 		return true, nil
 	case torn:
-		return false, fmt.Errorf("%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file "+
-			"from a copy", name, have, endFile, r.End.Runs)
+		return false, fmt.Errorf(
+			"%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file "+
+				"from a copy", name, have, endFile, r.End.Runs)
 	}
 	return false, fmt.Errorf("%s: has %d lines, and %s counts %d: lines were lost or added; take the file from a copy",
 		name,

@@ -45,7 +45,8 @@ var axe = sync.OnceValues(func() (string, error) {
 	}
 })
 
-// Accessible fails the test for what axe-core finds on the page shown: by all its rules, best practices too, or by those named.
+// Accessible fails the test for what axe-core finds on the page shown: by all its rules, best practices too, or by
+// those named.
 func Accessible(t *testing.T, b *Tab, only ...string) {
 	t.Helper()
 	rules, err := axe()
@@ -59,7 +60,8 @@ func Accessible(t *testing.T, b *Tab, only ...string) {
 	if len(only) > 0 {
 		options = `{runOnly: ["` + strings.Join(only, `", "`) + `"]}`
 	}
-	run := "axe.run(document, " + options + `).then((r) => r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")))`
+	run := "axe.run(document, " + options +
+		`).then((r) => r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")))`
 	bad := Get(t, b, chromedp.Evaluate[[]string](run, chromedp.EvalAwaitPromise))
 	if len(bad) > 0 {
 		t.Errorf("axe-core:\n%s", strings.Join(bad, "\n"))

@@ -1,5 +1,5 @@
-// Package pages has what tests of reports take: records of experiments, which are simulated runs with known effects, drift, stalls and
-// void runs, judged by the analysis itself; and, with the build tag system, a browser.
+// Package pages has what tests of reports take: records of experiments, which are simulated runs with known effects,
+// drift, stalls and void runs, judged by the analysis itself; and, with the build tag system, a browser.
 package pages
 
 import (

@@ -39,8 +39,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// Start gives a test a browser with an empty profile: a context of its own in the one that scripts/with-chromium.sh has started for
-// all packages, where HOSTLAB_CHROMIUM says so, and else a Chromium of its own.
+// Start gives a test a browser with an empty profile: a context of its own in the one that scripts/with-chromium.sh has
+// started for all packages, where HOSTLAB_CHROMIUM says so, and else a Chromium of its own.
 func Start(t *testing.T) context.Context {
 	t.Helper()
 	url := os.Getenv("HOSTLAB_CHROMIUM")
@@ -50,7 +50,8 @@ func Start(t *testing.T) context.Context {
 		ctx, stop = remote.NewAllocator(t.Context(), url)
 	} else {
 		ctx, stop = chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()),
+			chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+			chromedp.UserDataDir(t.TempDir()),
 			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false))...)
@@ -185,8 +186,8 @@ func Send[P, R any](t *testing.T, b *Tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// Look returns a screenshot of what the window shows. Where the environment variable HOSTLAB_SHOTS names a directory, it is of the
-// whole page and is kept there, for people.
+// Look returns a screenshot of what the window shows. Where the environment variable HOSTLAB_SHOTS names a directory,
+// it is of the whole page and is kept there, for people.
 func Look(t *testing.T, b *Tab, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("HOSTLAB_SHOTS")

@@ -15,15 +15,24 @@ import (
 var checks = []struct{ what, expression string }{
 	{"sideways scrolling", Overflowing}, {"low contrast", LowContrast}, {"texts of a picture that overlap", Overlaps},
 	{"text of pictures below 11 pixels", smallText},
-	{"cards that are cut off", `innerWidth > 900 ? [] : [...document.querySelectorAll(".scroll:has(> .cards)")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.getAttribute("aria-label") + ": " + s.scrollWidth + " in " + s.clientWidth)`},
-	{"ids that are not unique", `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`},
-	{"tables without a caption or a scope", `[...document.querySelectorAll("table")].filter((t) => !t.caption || [...t.querySelectorAll("th")].some((h) => !h.scope)).map((t) => t.className)`},
-	{"pictures of no size", `[...document.querySelectorAll("svg.pic")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`},
-	{"axes without a name", `[...document.querySelectorAll("svg.pic")].filter((s) => s.querySelector("text.tick") && !s.querySelector("text.axis")).map((s) => s.textContent.slice(0, 20))`},
-	{"pictures that keys cannot scroll", `[...document.querySelectorAll("svg.pic")].filter((s) => s.getBoundingClientRect().width > s.parentElement.clientWidth + 1 && !s.closest("[tabindex]")).map((s) => s.textContent.slice(0, 20))`},
-	{"labels without their thing", `[...document.querySelectorAll("[aria-labelledby]")].filter((e) => e.getAttribute("aria-labelledby").split(" ").some((id) => !document.getElementById(id))).map((e) => e.outerHTML.slice(0, 60))`},
-	{"links to nothing on the page", `[...document.querySelectorAll('a[href^="#"]')].filter((a) => !document.getElementById(decodeURIComponent(a.hash.slice(1)))).map((a) => a.outerHTML.slice(0, 80))`},
-	{"code without a button", `[...document.querySelectorAll(".command, .typed")].filter((e) => !e.querySelector("button.copy:not([hidden])")).map((e) => e.textContent.slice(0, 40))`},
+	{"cards that are cut off",
+		`innerWidth > 900 ? [] : [...document.querySelectorAll(".scroll:has(> .cards)")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.getAttribute("aria-label") + ": " + s.scrollWidth + " in " + s.clientWidth)`},
+	{"ids that are not unique",
+		`[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`},
+	{"tables without a caption or a scope",
+		`[...document.querySelectorAll("table")].filter((t) => !t.caption || [...t.querySelectorAll("th")].some((h) => !h.scope)).map((t) => t.className)`},
+	{"pictures of no size",
+		`[...document.querySelectorAll("svg.pic")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`},
+	{"axes without a name",
+		`[...document.querySelectorAll("svg.pic")].filter((s) => s.querySelector("text.tick") && !s.querySelector("text.axis")).map((s) => s.textContent.slice(0, 20))`},
+	{"pictures that keys cannot scroll",
+		`[...document.querySelectorAll("svg.pic")].filter((s) => s.getBoundingClientRect().width > s.parentElement.clientWidth + 1 && !s.closest("[tabindex]")).map((s) => s.textContent.slice(0, 20))`},
+	{"labels without their thing",
+		`[...document.querySelectorAll("[aria-labelledby]")].filter((e) => e.getAttribute("aria-labelledby").split(" ").some((id) => !document.getElementById(id))).map((e) => e.outerHTML.slice(0, 60))`},
+	{"links to nothing on the page",
+		`[...document.querySelectorAll('a[href^="#"]')].filter((a) => !document.getElementById(decodeURIComponent(a.hash.slice(1)))).map((a) => a.outerHTML.slice(0, 80))`},
+	{"code without a button",
+		`[...document.querySelectorAll(".command, .typed")].filter((e) => !e.querySelector("button.copy:not([hidden])")).map((e) => e.textContent.slice(0, 40))`},
 }
 
 const smallText = `[...document.querySelectorAll("svg.pic text")].filter((e) => {
@@ -31,9 +40,9 @@ const smallText = `[...document.querySelectorAll("svg.pic text")].filter((e) => 
   return parseFloat(getComputedStyle(e).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width < 10.99;
 }).map((e) => e.textContent).slice(0, 8)`
 
-// Inspect holds a page to all checks and to axe-core's rules, as a light one on a desk and as a dark one on a phone, and
-// keeps screenshots of that name. Where these are asked for, it looks at the other two, too. On the phone, axe-core's rules are
-// those that its size can break; of dark colours LowContrast knows.
+// Inspect holds a page to all checks and to axe-core's rules, as a light one on a desk and as a dark one on a phone,
+// and keeps screenshots of that name. Where these are asked for, it looks at the other two, too. On the phone,
+// axe-core's rules are those that its size can break; of dark colours LowContrast knows.
 func Inspect(t *testing.T, b *Tab, name string) {
 	t.Helper()
 	for _, look := range []struct {

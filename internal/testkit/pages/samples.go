@@ -9,7 +9,8 @@ import (
 )
 
 func wall(margin float64) result.Response {
-	return result.Response{Name: "wall", Title: "wall time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: margin,
+	return result.Response{Name: "wall", Title: "wall time", Unit: "s", Better: "lower", Compare: result.Ratio,
+		Margin:  margin,
 		Primary: true}
 }
 
@@ -25,7 +26,8 @@ func gzip(name string, seed uint64, done int, ended string, effect float64) *pla
 				Change: result.Online}}, Responses: []result.Response{wall(0.02),
 				{Name: "max_rss", Title: "peak memory", Unit: "B", Better: "lower", Compare: result.Ratio, Margin: 0.05}},
 			Contrasts: []result.Contrast{main("level", "6")}, Design: result.Design{Kind: "rcbd", Seed: seed, Repeats: 1}},
-		done: done, ended: ended, noise: 0.004, drift: 0.03, void: 17, base: map[string]float64{"wall": 1.21, "max_rss": 1.9e6},
+		done: done, ended: ended, noise: 0.004, drift: 0.03, void: 17,
+		base: map[string]float64{"wall": 1.21, "max_rss": 1.9e6},
 		effect: func(r string, at map[string]string) float64 {
 			if r == "wall" && at["level"] == "6" {
 				return effect
@@ -230,7 +232,8 @@ func Hostile() effects.Report {
 // Others is Gzip on another day and host, with a smaller effect.
 func Others() effects.Report {
 	p := gzip("gzip-new", 19, 10, "resolved", math.Log(1.36))
-	p.head.Host = map[string]string{"hostname": "db02.example.com", "kernel": "6.17.2", "cpu": "Intel Xeon 6530", "cpus": "64",
+	p.head.Host = map[string]string{"hostname": "db02.example.com", "kernel": "6.17.2", "cpu": "Intel Xeon 6530",
+		"cpus":     "64",
 		"governor": "powersave", "smt": "on", "microcode": "0x21000290"}
 	return p.build()
 }

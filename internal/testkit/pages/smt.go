@@ -32,8 +32,10 @@ func smt(name string, seed uint64, keeps func(result.Scanner) float64) *plan {
 		},
 		head: result.Experiment{Name: name, Title: "Hyper-threading: lock-taking threads beside threads that scan",
 			BuiltIn: "smt", Study: "004e", Workload: "scanlock", Section: "smt",
-			Machine: &result.Machine{CPUs: 8, Cores: 4, Victim: new(0), Scan: 2 << 20, Scanner: map[string]int{"sibling": 4, "core": 1, "same": 0}},
-			Factors: []result.Factor{{Name: "scanner", Kind: "parameter", Levels: levels, Baseline: "none", Change: result.Online}},
+			Machine: &result.Machine{CPUs: 8, Cores: 4, Victim: new(0), Scan: 2 << 20,
+				Scanner: map[string]int{"sibling": 4, "core": 1, "same": 0}},
+			Factors: []result.Factor{{Name: "scanner", Kind: "parameter", Levels: levels, Baseline: "none",
+				Change: result.Online}},
 			Responses: []result.Response{
 				{Name: "lock_rate", Title: "acquisitions", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05,
 					Primary: true},
@@ -60,7 +62,8 @@ func smt(name string, seed uint64, keeps func(result.Scanner) float64) *plan {
 // SMTHarm is a host on which a scan on the sibling harms.
 func SMTHarm() effects.Report {
 	p := smt("smt-harm", 41, func(at result.Scanner) float64 {
-		return map[result.Scanner]float64{result.ScannerSibling: 0.38, result.ScannerCore: 0.985, result.ScannerSame: 0.49, result.Rotation: 0.3}[at]
+		return map[result.Scanner]float64{result.ScannerSibling: 0.38, result.ScannerCore: 0.985, result.ScannerSame: 0.49,
+			result.Rotation: 0.3}[at]
 	})
 	return p.build()
 }

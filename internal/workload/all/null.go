@@ -12,8 +12,8 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Null is the workload that does nothing and answers what it was asked for: it tests the runner and the statistics, and shows what a
-// run costs by itself.
+// Null is the workload that does nothing and answers what it was asked for: it tests the runner and the statistics, and
+// shows what a run costs by itself.
 type Null struct{ workload.Usual }
 
 // NullParams are its parameters.

@@ -52,8 +52,9 @@ func missingPages(t host.Tree, cache string) string {
 		return ""
 	}
 	pages := all - free + (want+want/4+size-1)/size
-	return fmt.Sprintf("its cache of %s takes huge pages, and %d of %s are free; reserve them, and note the %d that there "+
-		"are now: sudo sysctl vm.nr_hugepages=%d", result.Format(float64(want), "B"), free, result.Format(float64(size), "B"),
+	return fmt.Sprintf(
+		"its cache of %s takes huge pages, and %d of %s are free; reserve them, and note the %d that there "+
+			"are now: sudo sysctl vm.nr_hugepages=%d", result.Format(float64(want), "B"), free, result.Format(float64(size), "B"),
 		all, pages)
 }
 

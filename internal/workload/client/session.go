@@ -217,7 +217,8 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 				want = sums{}
 			}
 			if got != want {
-				return fmt.Errorf("table %s has %d rows of client %s with checksum %016x after the job, expected %d and %016x: the job is broken",
+				return fmt.Errorf(
+					"table %s has %d rows of client %s with checksum %016x after the job, expected %d and %016x: the job is broken",
 					l.list[i].name, got.rows, client, got.hash, want.rows, want.hash)
 			}
 			s.did += got.hash

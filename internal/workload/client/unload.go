@@ -55,7 +55,8 @@ func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with TMPDIR, or of a study with --out",
+	return fmt.Errorf(
+		"cannot write the file: %w; make room, or choose another directory with TMPDIR, or of a study with --out",
 		err)
 }
 

@@ -152,7 +152,8 @@ const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary i
 	"a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous " +
 	"full); or with dsn your own server, in a schema of its own. It is one session."
 
-const about = data + " Group commit is not in it. With log_dir a private server's log lies in another directory: the same " +
+const about = data +
+	" Group commit is not in it. With log_dir a private server's log lies in another directory: the same " +
 	"data, restarted in between. log_gain_bound is the share of the elapsed time in commits, and in waits for the log within " +
 	"other statements: a faster log gives no more. For PostgreSQL those are sampled; for other servers they are all of the " +
 	"statements' time without a CPU. Of your own server the session's CPU time and run-queue wait are shown if it runs on this " +
@@ -264,7 +265,8 @@ func check(p *CopyParams) error {
 		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Vendor.String())
 	}
 	if len(p.Server) > 0 {
-		wrong("server", "your own server (dsn) is not started anew", "leave server out, or leave dsn out for a private server")
+		wrong("server", "your own server (dsn) is not started anew",
+			"leave server out, or leave dsn out for a private server")
 	}
 	if p.LogDir != "" {
 		wrong("log_dir", "the log of your own server (dsn) is not moved",

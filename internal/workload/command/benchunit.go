@@ -25,7 +25,8 @@ func benchUnit(p workload.Pick, unit string) error {
 	}
 	switch {
 	case p.Scale != 0 && p.Scale != 1:
-		return fmt.Errorf("%s is %s already: gobench converts by itself, so that scale = %s would convert it again; leave scale out",
+		return fmt.Errorf(
+			"%s is %s already: gobench converts by itself, so that scale = %s would convert it again; leave scale out",
 			p.From, inUnit(name), strconv.FormatFloat(p.Scale, 'g', -1, 64))
 	case p.Unit != workload.AnyUnit && p.Unit != base:
 		return fmt.Errorf("%s is %s, and the response's unit is %q; write unit = %q", p.From, inUnit(name), p.Unit, base)

@@ -68,8 +68,9 @@ func newPicker(p workload.Pick) (picker, error) {
 		out.one = func(text []byte) (float64, error) {
 			v, unit, err := fromRegexp(re, around, text)
 			if err == nil && seen && unit != first {
-				return 0, fmt.Errorf("found %g with %q behind it, and with %q before: name the unit in the expression, and have one "+
-					"printed", v, screen.Clean(unit), screen.Clean(first))
+				return 0, fmt.Errorf(
+					"found %g with %q behind it, and with %q before: name the unit in the expression, and have one "+
+						"printed", v, screen.Clean(unit), screen.Clean(first))
 			}
 			if err == nil {
 				first, seen = unit, true

@@ -108,7 +108,8 @@ func usageOf(state *os.ProcessState) (u usage) {
 	u.maxRSS = ru.Maxrss << 10
 	// Linux 6.2 and later count memory in batches per CPU, so that the two may differ a little.
 	if floor := ownPeak(); u.maxRSS <= floor+floor/32 {
-		u.noMaxRSS = fmt.Sprintf("it is below %d MiB, hostlab's own peak, which Linux counts as that of every program it starts",
+		u.noMaxRSS = fmt.Sprintf(
+			"it is below %d MiB, hostlab's own peak, which Linux counts as that of every program it starts",
 			(floor+1<<20-1)>>20)
 	}
 	return u

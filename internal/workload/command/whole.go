@@ -67,7 +67,8 @@ func inColumns(matched []byte, from, to int) bool {
 // Forms of one number. A list of numbers, a version and an address have another.
 var numbers = func() (list []*lazyre.Regexp) {
 	const exponent = `([eE][+-]?\d+)?$`
-	forms := []string{`\d*\.?\d*` + exponent, `\d+,\d+` + exponent, `\d{1,2}(,\d{2})+,\d{3}(\.\d+)?$`, `\d+(_\d+)+(\.\d+)?` + exponent,
+	forms := []string{`\d*\.?\d*` + exponent, `\d+,\d+` + exponent, `\d{1,2}(,\d{2})+,\d{3}(\.\d+)?$`,
+		`\d+(_\d+)+(\.\d+)?` + exponent,
 		`\d+(:[0-5]\d)+([.,]\d+)?$`, `0[xX][0-9a-fA-F]+$`}
 	for _, s := range ".,'’" + spaces {
 		point := strings.ReplaceAll(".,", string(s), "") // another one than what groups digits
@@ -143,7 +144,8 @@ func (n named) whole(text []byte, from, to int, columns bool) error {
 		}
 		return r
 	}, all)
-	return fmt.Errorf("found %q, which is a part of %q: take the whole number, and have it printed plainly, as with LC_ALL=C",
+	return fmt.Errorf(
+		"found %q, which is a part of %q: take the whole number, and have it printed plainly, as with LC_ALL=C",
 		screen.Clean(excerpt(text[from:to], 40)), screen.Clean(excerpt([]byte(plain), 60)))
 }
 

@@ -49,8 +49,9 @@ func ExplainFile(dir string, err error) error {
 	case errors.Is(err, os.ErrPermission), code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_PERM:
 		return fmt.Errorf("the database cannot be written in %s: run as the user who owns it, or elsewhere", where)
 	case code == sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("the database cannot be opened in %s: see that it can be written to and that files are not limited "+
-			"(ulimit -n)", where)
+		return fmt.Errorf(
+			"the database cannot be opened in %s: see that it can be written to and that files are not limited "+
+				"(ulimit -n)", where)
 	case code == sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("the file system of %s failed under the database (%w): look into the kernel's log, or use another "+
 			"directory", where, err)

@@ -186,8 +186,9 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.rate = r.Rate; !(s.rate > 1e6) {
-		return nil, errors.Join(fmt.Errorf("CPU %d does %.3g additions a second, which no processor does: others have it nearly to "+
-			"themselves; take other cpus", p.CPUs[0], r.Rate), s.Close())
+		return nil, errors.Join(fmt.Errorf(
+			"CPU %d does %.3g additions a second, which no processor does: others have it nearly to "+
+				"themselves; take other cpus", p.CPUs[0], r.Rate), s.Close())
 	}
 	return s, nil
 }

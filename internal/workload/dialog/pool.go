@@ -222,8 +222,9 @@ func (x *pool) ended(u *unit, s *step, now time.Duration) {
 	}
 	x.fire(now)
 	if x.overdue(now) && x.broken == nil {
-		x.broken = fmt.Errorf("the CPUs did not keep up: %d steps wait for one %.3g s after the last arrival; lower load, or slow "+
-			"the clock less", len(x.queue), (now - x.end).Seconds())
+		x.broken = fmt.Errorf(
+			"the CPUs did not keep up: %d steps wait for one %.3g s after the last arrival; lower load, or slow "+
+				"the clock less", len(x.queue), (now - x.end).Seconds())
 		x.drop()
 	}
 }

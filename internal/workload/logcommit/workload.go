@@ -24,8 +24,8 @@ type Params struct {
 	Size workload.Bytes `toml:"size" limits:"512,67108864"`
 	// of one commit, a multiple of 512
 	Block workload.Bytes `toml:"block" limits:"512,65536"`
-	// how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store
-	// to persistent memory (DAX)
+	// how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a
+	// store to persistent memory (DAX)
 	Sync Sync `toml:"sync" jsonschema:"enum=fdatasync,enum=dsync,enum=direct-dsync,enum=mapped"`
 	// that commit at the same time
 	Writers int `toml:"writers" jsonschema:"minimum=1,maximum=256"`

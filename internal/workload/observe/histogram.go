@@ -137,7 +137,8 @@ func (h *histogram) since(before *histogram) (*histogram, error) {
 		out.counts = append(out.counts, n-before.counts[i])
 	}
 	if slices.Min(out.counts) < 0 || !slices.IsSorted(out.counts) {
-		return nil, errors.New("the histogram counts fewer requests than before: the application restarted, or someone reset it")
+		return nil, errors.New(
+			"the histogram counts fewer requests than before: the application restarted, or someone reset it")
 	}
 	return out, nil
 }

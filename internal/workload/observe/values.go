@@ -78,8 +78,9 @@ var offered = []response{
 	{low("elapsed_per_transaction", "Mean time in the database per transaction"),
 		per(func(s *seen) amount { return s.elapsed })},
 	{low("elapsed_s", "Time in which sessions ran statements, all together"), func(s *seen) amount { return s.elapsed }},
-	{low("busy_s", "Time of sessions within transactions, the application's pauses included; of a service without sessions, time of "+
-		"threads on a CPU or ready for one"), func(s *seen) amount { return s.busy }},
+	{low("busy_s",
+		"Time of sessions within transactions, the application's pauses included; of a service without sessions, time of "+
+			"threads on a CPU or ready for one"), func(s *seen) amount { return s.busy }},
 	{low("latency_p50", "Median latency by the application's histogram"), func(s *seen) amount { return s.latency.p50 }},
 	{low("latency_p99", "99th percentile of the latency by the application's histogram"),
 		func(s *seen) amount { return s.latency.p99 }},

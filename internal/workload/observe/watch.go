@@ -165,7 +165,8 @@ func (w *watch) look(s *explain.Stretch) error {
 func (w *watch) fell(p point, s *explain.Stretch) error {
 	const coarse = 0.05 // s: of threads that have ended, the kernel counts ticks
 	if s.Reset {
-		return &workload.Restarted{Err: fmt.Errorf("the counters of %s started again%s: it has restarted, or someone reset them",
+		return &workload.Restarted{Err: fmt.Errorf(
+			"the counters of %s started again%s: it has restarted, or someone reset them",
 			w.on.Of.Name, w.after())}
 	}
 	if p.cpu < w.last.cpu-coarse {

@@ -32,8 +32,8 @@ type Params struct {
 	// the service to watch: auto, a database, unit or program by its name, unit:NAME, cgroup:PATH, pid:N,
 	// pod:NAMESPACE/NAME[/CONTAINER] or container:NAME; on Windows also service:NAME
 	Service string `toml:"service"`
-	// a database to watch, here or elsewhere, without a password, as assess takes it; none: $HOSTLAB_DSN, else what service
-	// says
+	// a database to watch, here or elsewhere, without a password, as assess takes it; none: $HOSTLAB_DSN, else what
+	// service says
 	DSN string `toml:"dsn"`
 	// a period
 	For workload.Span `toml:"for" limits:"1,86400"`
@@ -65,7 +65,8 @@ func (Workload) Describe() workload.Description {
 			"histogram, so its buckets limit them. Arrivals are requests that the histogram counts, else transactions that ended: those " +
 			"of clients that wait for each answer follow the service's own speed, so that a study takes the load of the period before. " +
 			"Energy per operation (energy_op_j) is that of a transaction.",
-		Params:    &Params{Service: string(service.Auto), For: workload.Seconds(300), Short: workload.Seconds(60), Every: workload.Seconds(10)},
+		Params: &Params{Service: string(service.Auto), For: workload.Seconds(300), Short: workload.Seconds(60),
+			Every: workload.Seconds(10)},
 		Responses: responses(),
 		Live:      true,
 	}

@@ -150,9 +150,10 @@ func (t Table) Warnings() (out []string) {
 		}
 	}
 	if len(late) > 0 {
-		out = append(out, fmt.Sprintf("%s on %s waited up to %.0f %% of the time: others had the CPU. Rates there are too low by "+
-			"that, and a lock held meanwhile slows all",
-			plural(late, "the thread", "threads"), cpus.Named(rising(late)), 100*most))
+		out = append(out,
+			fmt.Sprintf("%s on %s waited up to %.0f %% of the time: others had the CPU. Rates there are too low by "+
+				"that, and a lock held meanwhile slows all",
+				plural(late, "the thread", "threads"), cpus.Named(rising(late)), 100*most))
 	}
 	if len(off) > 0 {
 		out = append(out, fmt.Sprintf("%s on %s had the CPU only %.0f %% of the time", plural(off, "the thread", "threads"),

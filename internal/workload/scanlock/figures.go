@@ -21,9 +21,10 @@ type Row struct {
 	SpinsPerSecond float64    `json:"spins_per_s"`
 	ScansPerSecond float64    `json:"scans_per_s"`           // of its whole block
 	SpinsPer       float64    `json:"spins_per_acquisition"` // NaN without any
-	OfFair         float64    `json:"of_fair_share"`         // its part of all acquisitions over that of an equal split; NaN without any
-	OnCPU          float64    `json:"on_cpu"`                // shares of the time: on the CPU,
-	Waited         float64    `json:"waited"`                // and waiting while others had it
+	// its part of all acquisitions over that of an equal split; NaN without any
+	OfFair float64 `json:"of_fair_share"`
+	OnCPU  float64 `json:"on_cpu"` // shares of the time: on the CPU,
+	Waited float64 `json:"waited"` // and waiting while others had it
 }
 
 // Table is what all threads did in a stretch of time.

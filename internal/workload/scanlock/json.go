@@ -27,8 +27,9 @@ type Data struct {
 	Threads     []Row           `json:"threads"`
 	Rate        float64         `json:"acquisitions_per_s"`
 	Scans       float64         `json:"scans_per_s"`
-	Shared      string          `json:"shared_core"` // whether a scanner shares a core with a lock thread; "": there is no pair
-	Warnings    []string        `json:"warnings"`
+	// whether a scanner shares a core with a lock thread; "": there is no pair
+	Shared   string   `json:"shared_core"`
+	Warnings []string `json:"warnings"`
 }
 
 // NewData puts a run together.

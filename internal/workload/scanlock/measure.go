@@ -183,8 +183,9 @@ func (m *measured) sample() (out workload.Sample, err error) {
 	switch {
 	case victim.acquisitions > 0:
 	case !victim.known:
-		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether "+
-			"others had its CPU", m.victim, victim.seconds)
+		return out, fmt.Errorf(
+			"the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether "+
+				"others had its CPU", m.victim, victim.seconds)
 	case !victim.had:
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others",
 			m.victim,

@@ -80,8 +80,9 @@ func choose(ask Ask, f *host.Facts) (scan, lock []int, err error) {
 	if ask.Scan == "" {
 		free := without(may, lock)
 		if len(free) == 0 {
-			return nil, nil, fmt.Errorf("-l %s takes every CPU that may be used here (%s): no CPU is left to scan; leave one out, or "+
-				"ask for -s none",
+			return nil, nil, fmt.Errorf(
+				"-l %s takes every CPU that may be used here (%s): no CPU is left to scan; leave one out, or "+
+					"ask for -s none",
 				screen.Short(ask.Lock), cpus.Named(may))
 		}
 		scan = free[:1]

@@ -110,7 +110,8 @@ func (s *Session) arrive(c Cell) error {
 
 // late is the error of a thread that does not arrive.
 func late(cpu int) error {
-	return fmt.Errorf("CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", cpu,
+	return fmt.Errorf(
+		"CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", cpu,
 		arrival.Seconds())
 }
 
@@ -135,7 +136,8 @@ func (s *Session) ask(q request) (r reply, err error) {
 	case s.ctx.Err() != nil:
 		err = s.ctx.Err()
 	case !hung.Stop():
-		err = fmt.Errorf("the worker process %d did not answer for %g s and was killed: it was stopped, or others had all CPUs",
+		err = fmt.Errorf(
+			"the worker process %d did not answer for %g s and was killed: it was stopped, or others had all CPUs",
 			s.worker.PID(), s.wait.Seconds())
 	}
 	return r, err

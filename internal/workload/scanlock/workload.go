@@ -44,8 +44,9 @@ func (Workload) Describe() workload.Description {
 			"more than a fifth, or others take 2 % of a CPU of the threads or of a sibling of theirs, the run is in doubt. It is made " +
 			"again, and at last left out or marked, as the study says. It shows the extremes, not what a mixed load sees. A thread that " +
 			"had its CPU and never got the lock counts with half an acquisition, as a ratio takes no zero.",
-		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after "+
-			"differs by up to %.0f %%", 100*movedShare),
+		Doubts: []string{fmt.Sprintf(
+			"placement probe (ping-pong): the time for a cache line between the two CPUs before and after "+
+				"differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
 		Params: &Params{Scanner: result.NoScanner, Victim: -1, CPUs: cpus.All, WarmUp: workload.Seconds(0.1),
 			Duration: workload.Seconds(0.25)},

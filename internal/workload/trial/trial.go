@@ -103,7 +103,8 @@ func (o *Run) Do(ctx context.Context, w workload.Workload, work string) (rep Rep
 		}
 	}()
 	d := w.Describe()
-	rep = Report{Head: document.Head{Kind: "workload", Schema: Schema}, Workload: d.Name, Parameters: map[string]string{}, Seed: o.Seed, Runs: o.Runs, Warnings: []string{}}
+	rep = Report{Head: document.Head{Kind: "workload", Schema: Schema}, Workload: d.Name, Parameters: map[string]string{},
+		Seed: o.Seed, Runs: o.Runs, Warnings: []string{}}
 	for _, p := range d.List() {
 		rep.Parameters[p.Name] = p.Text(o.Params)
 	}
@@ -166,7 +167,8 @@ func (r Report) Document() *document.Document {
 	for _, x := range r.Responses {
 		median, span := "unknown", ""
 		if x.Median != nil {
-			median, span = result.Format(*x.Median, x.Unit), result.Format(*x.Least, x.Unit)+" to "+result.Format(*x.Most, x.Unit)
+			median, span = result.Format(*x.Median, x.Unit), result.Format(*x.Least, x.Unit)+" to "+
+				result.Format(*x.Most, x.Unit)
 		}
 		t.Add(document.Texts(x.Name, median, span, fmt.Sprint(x.N))...)
 		if x.Missing != "" {

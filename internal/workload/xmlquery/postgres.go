@@ -109,8 +109,9 @@ func (d *Database) Load(ctx context.Context, size int, seed uint64) (err error) 
 		if d.conn.PgConn().IsClosed() || ctx.Err() != nil {
 			return err
 		}
-		return fmt.Errorf("%w; PostgreSQL's contributed modules may be missing: install postgresql-contrib, and a server built "+
-			"with libxml", d.postgres.Explain(ctx, err))
+		return fmt.Errorf(
+			"%w; PostgreSQL's contributed modules may be missing: install postgresql-contrib, and a server built "+
+				"with libxml", d.postgres.Explain(ctx, err))
 	}
 	rows := database.Table{Name: "orders", Columns: []string{"id", "doc"}, Rows: int64(t.Rows()),
 		Row: func(n int64) []any { return []any{n + 1, t.Row(int(n))} }}

@@ -173,8 +173,9 @@ func (s *remote) sample(ctx context.Context, q question, notes []string) (out wo
 		case len(r) == 0:
 			a.HasCPU, a.NoCPU = false, "sys.dm_exec_query_stats has no such query"
 		case r.Int(0) != int64(q.Degree):
-			doubt = fmt.Sprintf("SQL Server ran the query at degree %d, not %d: its edition, Resource Governor, its CPUs or 'cost "+
-				"threshold for parallelism' say so", r.Int(0), q.Degree)
+			doubt = fmt.Sprintf(
+				"SQL Server ran the query at degree %d, not %d: its edition, Resource Governor, its CPUs or 'cost "+
+					"threshold for parallelism' say so", r.Int(0), q.Degree)
 		}
 		a.CPU += float64(r.Int(1)) / 1e6
 	}
