@@ -76,7 +76,7 @@ func open(tree host.Tree, target Target, chains bool) (s *session, err error) {
 	if err := tellEvents(spec, chains); err != nil {
 		return s, err
 	}
-	if err := spec.LoadAndAssign(&s.objects, &ebpf.CollectionOptions{Cache: kernelTypes}); err != nil {
+	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return s, unavailable(err)
 	}
 	if s.rows, err = s.objects.Cpus.Memory(); err != nil {
@@ -162,7 +162,7 @@ func (s *session) shape(spec *ebpf.CollectionSpec, tree host.Tree, h hierarchy) 
 
 // subsystem is the kernel's number of a controller, which its configuration decides.
 func subsystem(controller string) (int32, error) {
-	kernel, err := kernelTypes.Kernel()
+	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
 		return 0, unavailable(err)
 	}
@@ -371,11 +371,8 @@ func monotonic() uint64 {
 	return uint64(t.Nano())
 }
 
-// typesFile is where the programs find the fields that they read, of whichever kernel.
-const typesFile = "/sys/kernel/btf/vmlinux"
-
-// kernelTypes are indexed once: that takes longer than all else of loading, and who watches all day loads programs each minute.
-var kernelTypes = btf.NewCache()
+// kernelTypes is where the programs find the fields that they read, of whichever kernel.
+const kernelTypes = "/sys/kernel/btf/vmlinux"
 
 func missing(file string) bool {
 	_, err := os.Stat(file)
@@ -390,8 +387,8 @@ func unavailable(err error) error {
 		return &Unavailable{fmt.Sprintf("this kernel refuses the programs: %v", err)}
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return &Unavailable{"loading programs into the kernel needs root (or CAP_BPF and CAP_PERFMON)"}
-	case missing(typesFile):
-		return &Unavailable{"this kernel does not describe its types (" + typesFile +
+	case missing(kernelTypes):
+		return &Unavailable{"this kernel does not describe its types (" + kernelTypes +
 			", of CONFIG_DEBUG_INFO_BTF), which the programs need"}
 	case errors.Is(err, btf.ErrNotFound), errors.Is(err, os.ErrNotExist), errors.Is(err, ebpf.ErrNotSupported):
 		return &Unavailable{fmt.Sprintf("this kernel lacks what the programs need, Linux 5.12 with CONFIG_DEBUG_INFO_BTF: %v",

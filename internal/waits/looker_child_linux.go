@@ -74,7 +74,7 @@ func serve(b *board, parent uintptr) {
 		}
 		left := int64(1e9) // its parent may have ended
 		if ahead := b.due - now(); ahead > 0 {
-			left = min(left, ahead) // one who asks for looks by then wakes nobody
+			left = min(left, ahead) // its parent wakes nobody by then
 		}
 		rest := unix.Timespec{Sec: left / 1e9, Nsec: left % 1e9}
 		call(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWait, uintptr(ours), uintptr(unsafe.Pointer(&rest)))
