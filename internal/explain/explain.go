@@ -151,6 +151,8 @@ type Report struct {
 	// counted; 0: they were, or that is not known either.
 	TransactionsLow  int64 `json:"transactions_low,omitempty"`
 	TransactionsHigh int64 `json:"transactions_high,omitempty"`
+	// s in which looks at its memory saw nothing
+	Unlooked float64 `json:"unlooked,omitempty"`
 	// that may be missing or too many, as sessions tell of theirs late
 	Late   float64   `json:"transactions_late,omitempty"`
 	Active *float64  `json:"-"` // s, as Account has it
@@ -183,6 +185,14 @@ func (r *Report) late() {
 		r.Missing = append(r.Missing,
 			fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
 				"the count may be off by up to %.0f %%; of a longer time, by less", min(100, 100*off)))
+	}
+}
+
+// unlooked says for which share of the time looks saw nothing, where that is more than a word needs.
+func (r *Report) unlooked() {
+	if r.Unlooked > 0.01*r.Wall {
+		r.Missing = append(r.Missing, fmt.Sprintf("what sessions waited for in %s of the time: looks at the server's memory saw nothing then",
+			result.Share(min(1, r.Unlooked/r.Wall))))
 	}
 }
 

@@ -35,6 +35,7 @@ func Merge(list []Report) Report {
 		out.Peak, out.Samples = max(out.Peak, r.Peak), out.Samples+r.Samples
 		out.Looks, out.Questions = out.Looks+r.Looks, out.Questions+r.Questions
 		cost += r.Cost * r.Wall
+		out.Unlooked += r.Unlooked
 		out.Late = max(out.Late, r.Late) // what one lacks, the next has
 		out.CostAtMost, out.Hidden = out.CostAtMost || r.CostAtMost, out.Hidden || r.Hidden
 		if told = told && r.Seen != nil; told {
@@ -67,6 +68,7 @@ func Merge(list []Report) Report {
 	out.whole(list)
 	out.Course = joined(out.Course)
 	out.late()
+	out.unlooked()
 	return out
 }
 

@@ -408,6 +408,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
 		TransactionsHigh: account.TransactionsHigh,
+		Unlooked:         account.Unlooked,
 		Late:             account.Late, Peak: r.peak, Seen: &r.seen, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
@@ -425,6 +426,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 	var more []string
 	if r.Rarely == 1 { // of one of many stretches, all of them together say it
 		rep.late()
+		rep.unlooked()
 	}
 	rep.Elapsed, rep.Parts, rep.Events, more = Decompose(r.batches, account)
 	rep.Warnings = append(rep.Warnings, more...)

@@ -150,8 +150,10 @@ type Account struct {
 	// AtMost is what a part took at most where a counter says that it took no time, s.
 	AtMost map[PartName]float64
 	// Active is for how long sessions ran statements, their commits included, s; nil: not counted.
-	Active   *float64
-	Late     float64 // transactions that may be missing, or too many, as sessions tell of theirs late
+	Active *float64
+	Late   float64 // transactions that may be missing, or too many, as sessions tell of theirs late
+	// Unlooked is for how long looks saw nothing, s: the memory was not there, there was no room, or no CPU.
+	Unlooked float64
 	Missing  []string
 	Warnings []string
 }

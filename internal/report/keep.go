@@ -125,7 +125,7 @@ func (k *keeper) reach(ctx context.Context) error {
 		k.say(k.waits(), "")
 		return nil //nolint:nilerr // that was said
 	}
-	k.at, k.facts, k.found, k.n = t, facts, true, 0
+	k.at, k.facts, k.found = t, facts, true
 	return nil
 }
 

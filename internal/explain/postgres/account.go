@@ -45,7 +45,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		a.Missing = append(a.Missing, "waits from the server's memory, from some time on: "+s.blind+
 			"; it was asked for each sample then")
 	}
-	a.Told = s.memory != nil
+	if a.Told = s.memory != nil; a.Told {
+		a.Unlooked = (s.memory.words.Missed().Time - s.memory.missed).Seconds()
+	}
 	s.delays(g, &a)
 	s.log(g, &a)
 	s.reads(g, &a)

@@ -30,6 +30,7 @@ type memory struct {
 	churned  time.Time // when one of them was new
 	shown    map[uint32]wait
 	anew     bool          // the next look is the first
+	missed   time.Duration // for which looks saw nothing before it
 	listing  time.Duration // CPU time that lists took
 
 	moments []waits.Moment // since processes were listed last
@@ -45,6 +46,7 @@ type words interface {
 	Look(g *waits.Group) []waits.Seen
 	Looks(g *waits.Group, ask func(pid int) bool, until time.Time, mean time.Duration, anew bool) ([]waits.Moment, error)
 	CPU() time.Duration
+	Missed() waits.Missed
 	Title(pid int) (title string, cut bool)
 	Close()
 }
@@ -61,7 +63,7 @@ type backend struct {
 	leader int64
 	// still is set where a session was idle and has not run between the last two counts, and shows idle now and then: such
 	// are many.
-	still, passed bool // passed: it is passed over in looks
+	still, passed bool // passed: it is passed over in looks, of many
 	last          waits.Seen
 }
 
@@ -77,10 +79,14 @@ const (
 // churns is for how long processes are listed for each look after one has begun, as where clients reconnect.
 const churns = time.Second
 
-// relist is how often processes are listed and idle ones looked at else: of hundreds this takes longer than many looks.
-func (m *memory) relist() time.Duration {
-	if len(m.pids) <= 100 {
-		return 250 * time.Millisecond
+// few processes are all looked at each time: that takes no longer than to know which of them are idle.
+const few = 100
+
+// relist is how often processes are listed else, and where there are many, idle ones looked at. Of hundreds this takes longer than many
+// looks.
+func (m *memory) relist(mean time.Duration) time.Duration {
+	if len(m.pids) <= few {
+		return min(12*mean, time.Second) // mean is 20 ms, and 80 ms in a ring
 	}
 	return time.Second
 }
@@ -163,7 +169,7 @@ func (m *memory) agree(ask func() ([]explain.Row, error)) error {
 func (m *memory) watch(ctx context.Context, until time.Time, mean time.Duration) ([]explain.Snapshot, error) {
 	m.shots = nil
 	for now := time.Now(); ctx.Err() == nil && now.Before(until); now = time.Now() {
-		pause := m.relist()
+		pause := m.relist(mean)
 		if now.Sub(m.churned) < churns {
 			pause = mean
 		}
@@ -230,9 +236,10 @@ func (m *memory) list(now time.Time) error {
 		first := b.last.PID == 0
 		b.last = x
 		b.still = b.still || first && b.kind == client && b.idle()
-		still := b.still && b.idle()
-		changed = changed || still != b.passed
-		if b.still, b.passed = still, still; !still {
+		b.still = b.still && b.idle()
+		passed := b.still && len(seen) > few
+		changed = changed || passed != b.passed
+		if b.passed = passed; !passed {
 			active = append(active, x.PID)
 		}
 	}
@@ -273,7 +280,7 @@ func (b *backend) idle() bool { return b.last.Word == clientRead && !b.last.Xact
 func (m *memory) churning() bool { return time.Since(m.churned) < churns }
 
 // begin forgets when the last look was.
-func (m *memory) begin() { m.anew = true }
+func (m *memory) begin() { m.anew, m.missed = true, m.words.Missed().Time }
 
 // flush makes snapshots of looks.
 func (m *memory) flush() {

@@ -50,6 +50,8 @@ func (f *fake) Group(pids []int) *waits.Group {
 
 func (f *fake) CPU() time.Duration { return 0 }
 
+func (f *fake) Missed() waits.Missed { return waits.Missed{} }
+
 func (f *fake) Looks(g *waits.Group, ask func(int) bool, _ time.Time, mean time.Duration, _ bool) ([]waits.Moment, error) {
 	time.Sleep(mean)
 	return []waits.Moment{{Seconds: mean.Seconds(), Seen: f.look(g, ask)}}, nil

@@ -24,6 +24,7 @@ type Source struct {
 	threads             *explain.Threads
 	memory              *memory // nil: samples are questions
 	blind               string  // why it is no longer looked at
+	blinded             time.Time
 	questions           int
 	names               struct {
 		rows                 []explain.Row // sessions at work, as they came with the counters
@@ -329,7 +330,14 @@ func (s *Source) Begin() {
 	if s.threads != nil {
 		s.threads.Forget()
 	}
-	if s.blind = ""; s.memory != nil {
+	if s.blind != "" && time.Since(s.blinded) > again { // it may have fewer processes now, and this host more time
+		if m, err := openMemory(s.server, int(s.own), s.number/10000); err == nil {
+			s.memory = m
+		}
+		s.blinded = time.Now()
+	}
+	if s.memory != nil {
+		s.blind = ""
 		s.memory.begin()
 	}
 	s.looked = false
@@ -380,8 +388,11 @@ func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) 
 // forget goes on by questions.
 func (s *Source) forget(why error) {
 	s.memory.words.Close()
-	s.memory, s.blind = nil, why.Error()
+	s.memory, s.blind, s.blinded = nil, why.Error(), time.Now()
 }
+
+// again is after how long a recording tries to look once more.
+const again = time.Minute
 
 // Looks implements explain.Looker.
 func (s *Source) Looks() (questions int, cpu float64, ok bool) {
