@@ -45,10 +45,10 @@ func (d *Document) day(p *past, service string, parts []part) {
 		d.Measured = append(d.Measured, m)
 	}
 	if p.Transaction != nil {
-		add(DayTransaction, "s", *p.Transaction, nil)
+		add(DayTransaction, "s", *p.Transaction, p.Interval)
 	}
 	if p.Worst != nil && p.Worst.Transaction != nil {
-		add(DayWorst, "s", *p.Worst.Transaction, nil)
+		add(DayWorst, "s", *p.Worst.Transaction, p.Worst.Interval)
 	}
 	add(DayWorking, "", p.Working, nil)
 	for _, x := range parts {

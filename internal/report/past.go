@@ -2,11 +2,14 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // Past is what a time of a ring says as a whole, in JSON: a day of it is kept by a fleet.
@@ -24,7 +27,10 @@ type Past struct {
 // Pace is how a service got on.
 type Pace struct {
 	Transaction *float64 `json:"transaction"` // s of active time; null: they are not counted
-	Working     float64  `json:"working"`     // sessions or threads at work, in the mean
+	// Interval is its 95 % interval, by how N stretches of the time differ; null: there are too few of them.
+	Interval *[2]float64 `json:"transaction_interval"`
+	N        int         `json:"n"`       // of those stretches; 0: no interval
+	Working  float64     `json:"working"` // sessions or threads at work, in the mean
 }
 
 // WorstHour is one of a longer time.
@@ -72,13 +78,37 @@ func (h *History) pace() (p Pace) {
 	}
 	if all.untold == 0 && all.n > 0 {
 		p.Transaction = new(all.each())
+		p.Interval, p.N = scatter(list)
 	}
 	p.Working = all.busy / max(all.wall, 1e-9)
 	return p
 }
 
+// scatter is the 95 % interval of the time of a transaction. Neighbours are like each other, so that a long time is cut into so many
+// stretches as it has bands of a day.
+func scatter(list []*assess.Minute) (interval *[2]float64, n int) {
+	const least = 6
+	var busy, count []float64
+	for some := range slices.Chunk(list, (len(list)+dayBands-1)/dayBands) {
+		var sum worked
+		for _, m := range some {
+			sum = sum.plus(m)
+		}
+		busy, count = append(busy, sum.busy), append(count, float64(sum.n))
+	}
+	if len(busy) < least {
+		return nil, 0
+	}
+	e := stats.RatioOfSums(busy, count, 0.05)
+	return &[2]float64{max(0, e.Low), e.High}, len(busy)
+}
+
 // says is how a service got on, in words.
 func (p Pace) says() string {
+	if p.Interval != nil {
+		return fmt.Sprintf("a transaction took %s [%s, %s] (n %d)", result.Format(*p.Transaction, "s"), result.Format(p.Interval[0], "s"),
+			result.Format(p.Interval[1], "s"), p.N)
+	}
 	if p.Transaction != nil {
 		return "a transaction took " + result.Format(*p.Transaction, "s")
 	}
