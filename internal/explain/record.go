@@ -406,10 +406,8 @@ func (r *recorder) report(server Server, wall float64) Report {
 	}
 	rep := Report{Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target,
 		Wall: wall, Method: Method,
-		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow,
-		TransactionsHigh: account.TransactionsHigh,
-		Unlooked:         account.Unlooked,
-		Late:             account.Late, Peak: r.peak, Seen: &r.seen, Active: account.Active,
+		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, Unlooked: account.Unlooked,
+		TransactionsHigh: account.TransactionsHigh, Late: account.Late, Peak: r.peak, Seen: &r.seen, Active: account.Active,
 		Hidden: server.Hidden || r.masked > 0, Log: account.Log, Totals: r.totals, Sampled: sampled, Copies: r.copies, Missing: slices.Concat(server.Missing, account.Missing),
 		Warnings: account.Warnings}
 	if account.Log.Average != nil {
