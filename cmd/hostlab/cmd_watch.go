@@ -112,7 +112,8 @@ With --from and --exit-status:
 	o.out.flags(cmd, std, documentForms)
 	o.status.flag(cmd, "with --from: end with the verdict as a status, 10 or 11")
 	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log: watch its disks too")
-	f.BoolVar(&o.commits, "probe-commits", false, "also time 3 durable commits of 4 KiB a sample in --log-dir; this writes")
+	f.BoolVar(&o.commits, "probe-commits", false,
+		"also time 3 durable commits of 4 KiB a sample in --log-dir; this writes")
 	f.StringVar(&o.record, "save", "", "append samples to `FILE`")
 	f.StringVar(&o.listen, "listen", "", "serve Prometheus metrics on `ADDRESS:PORT`; a port alone is on 127.0.0.1")
 	f.StringVar(&o.textfile, "textfile", "", "write metrics to `FILE`, which ends in .prom, at each sample")

@@ -63,13 +63,15 @@ func TestWarnings(t *testing.T) {
 		{"a warm-up", func(l *lab) { l.runs = append(l.runs, result.Run{Status: result.WarmUp}) }, "", 0},
 		{"a busy level", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
-		}), "other processes took 5 % of all CPUs (known in 10 of 10 runs) at mode on and 1 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
+		}),
+			"other processes took 5 % of all CPUs (known in 10 of 10 runs) at mode on and 1 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
 		{"busy everywhere", each(func(run *result.Run, _ result.Cell) {
 			run.Conditions = map[string]float64{"foreign_cpu": 0.05}
 		}), "", 0},
 		{"stolen from the baseline", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"steal": map[string]float64{"on": 0, "off": 0.1}[c.Levels["mode"]]}
-		}), "the hypervisor (steal) took 0 % of all CPUs (known in 10 of 10 runs) at mode on and 10 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
+		}),
+			"the hypervisor (steal) took 0 % of all CPUs (known in 10 of 10 runs) at mode on and 10 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
 		{"a busy level in few runs", each(func(run *result.Run, c result.Cell) {
 			if run.Block < 4 {
 				run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}

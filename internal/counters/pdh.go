@@ -34,7 +34,8 @@ const (
 )
 
 var meanings = map[Error]string{
-	NoInstance: "the counter has no such instance", NoData: "the counter has no data", NoObject: "this Windows has no such counter",
+	NoInstance: "the counter has no such instance", NoData: "the counter has no data",
+	NoObject:  "this Windows has no such counter",
 	NoCounter: "this Windows has no such counter", InvalidValue: "the counter's value is not valid",
 	InvalidData: "the counter's value is not valid", AccessDenied: "permission denied: run hostlab as an administrator",
 }

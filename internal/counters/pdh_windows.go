@@ -123,7 +123,8 @@ func values(counter uintptr) ([]Value, error) {
 		if len(buf) > 0 {
 			at = uintptr(unsafe.Pointer(&buf[0]))
 		}
-		err := status(formatArray.Call(counter, double|uncapped, uintptr(unsafe.Pointer(&size)), uintptr(unsafe.Pointer(&count)), at))
+		err := status(formatArray.Call(counter, double|uncapped, uintptr(unsafe.Pointer(&size)),
+			uintptr(unsafe.Pointer(&count)), at))
 		if errors.Is(err, MoreData) {
 			buf = make([]item, size/uint32(unsafe.Sizeof(item{}))+1)
 			continue

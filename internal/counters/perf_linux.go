@@ -64,7 +64,8 @@ type Counter struct{ fd int }
 // starts from now on. Its own time takes an owner of the process and a
 // kernel.perf_event_paranoid of 1 or less, or CAP_PERFMON.
 func Thread(tid int, e Event) (Counter, error) {
-	fd, err := open(&unix.PerfEventAttr{Type: e.Kind, Config: e.Config, Read_format: times, Bits: unix.PerfBitInherit}, tid, -1,
+	fd, err := open(&unix.PerfEventAttr{Type: e.Kind, Config: e.Config, Read_format: times, Bits: unix.PerfBitInherit},
+		tid, -1,
 		-1)
 	return Counter{fd}, err
 }
@@ -87,10 +88,12 @@ func open(attr *unix.PerfEventAttr, tid, cpu, leader int) (int, error) {
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		paranoid, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-		return -1, fmt.Errorf("the kernel refused to count cycles: it takes root, CAP_PERFMON or kernel.perf_event_paranoid of 0 or "+
-			"less (it is %s), and containers often forbid it",
+		return -1, fmt.Errorf(
+			"the kernel refused to count cycles: it takes root, CAP_PERFMON or kernel.perf_event_paranoid of 0 or "+
+				"less (it is %s), and containers often forbid it",
 			strings.TrimSpace(string(paranoid)))
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENOSYS):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV),
+		errors.Is(err, unix.ENOSYS):
 		return -1, ErrNone
 	case errors.Is(err, unix.ESRCH):
 		return -1, ErrEnded

@@ -107,7 +107,8 @@ func TestDrop(t *testing.T) {
 			}
 			testkit.Same(t, [][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent,
 				contrasts(got)})
-			if v := workload.Value(got.Workload.Params, "operations").(int64); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
+			if v := workload.Value(got.Workload.Params, "operations").(int64); fmt.Sprint(v) != c.held ||
+				got.Design.Kind != c.kind {
 				t.Errorf("held at %d in a %s design, want %s in %s", v, got.Design.Kind, c.held, c.kind)
 			}
 			if x := Head(got); x.Section != "smt" || len(x.Absent) != len(c.absent) || x.Study != Hash(s) {
@@ -121,7 +122,8 @@ func TestDrop(t *testing.T) {
 func TestDropHoldsWhatIsLeft(t *testing.T) {
 	s := parsed(t, strings.Replace(twoFactors, `at = {wait = "1"}`, `at = {wait = "2"}`, 1))
 	got := testkit.Must(Drop(s, map[string]map[string]string{"wait": {"1": "quick", "3": "slow"}}))(t)
-	if v := workload.Value(got.Workload.Params, "operations").(int64); v != 2 || !cmp.Equal(contrasts(got), []string{"boot off"}) {
+	if v := workload.Value(got.Workload.Params, "operations").(int64); v != 2 ||
+		!cmp.Equal(contrasts(got), []string{"boot off"}) {
 		t.Errorf("held at %d, compares %q", v, contrasts(got))
 	}
 }
@@ -227,7 +229,8 @@ func TestSectionAndExhausted(t *testing.T) {
 	if s = parsed(t, strings.Replace(twoFactors, "mark", "stop", 1)); s.Guard.Mark {
 		t.Error("stop marks")
 	}
-	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"}, `"mark"`: {`"marks"`, "did you mean mark?"}} {
+	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"},
+		`"mark"`: {`"marks"`, "did you mean mark?"}} {
 		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, everything())
 		testkit.Fails(t, err, now[1], now[0])
 	}

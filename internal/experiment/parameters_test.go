@@ -11,7 +11,8 @@ import (
 // Whatever is written as a parameter of a workload, or as a level of one, is taken or refused with its place: nothing
 // that follows from parameters is asked of a workload whose parameters were refused.
 func TestParametersOfAnyKind(t *testing.T) {
-	values := testkit.Sample([]string{"5", "-5", "5.5", `"5"`, `"5s"`, `""`, `"x y"`, "true", "[]", "[1, 2]", `["a", "b"]`, "[[1]]", `{a = "b"}`, "{a = 1}", "2026-11-27", "inf", "nan", "0x10",
+	values := testkit.Sample([]string{"5", "-5", "5.5", `"5"`, `"5s"`, `""`, `"x y"`, "true", "[]", "[1, 2]", `["a", "b"]`,
+		"[[1]]", `{a = "b"}`, "{a = 1}", "2026-11-27", "inf", "nan", "0x10",
 		"9223372036854775807", `"\u0000"`, `"` + strings.Repeat("long ", 500) + `"`}, 7)
 	const setting = "[[factor]]\nname = \"f\"\nsetting = \"swappiness\"\nlevels = [\"current\", \"10\"]\n"
 	k := everything()
@@ -59,7 +60,8 @@ func TestParametersOfAnyKind(t *testing.T) {
 						}
 					}
 					try(d.Name+": "+key+" = "+v, study(others+key+" = "+v+"\n", setting))
-					try(d.Name+": a factor of "+key+", "+v, study(others, "[[factor]]\nname = \"f\"\nparameter = \""+strings.Trim(key, `"`)+"\"\nlevels = ["+v+", 7]\n"))
+					try(d.Name+": a factor of "+key+", "+v, study(others, "[[factor]]\nname = \"f\"\nparameter = \""+
+						strings.Trim(key, `"`)+"\"\nlevels = ["+v+", 7]\n"))
 				}
 			}
 		}

@@ -199,11 +199,16 @@ func TestSchemaAcceptsStudies(t *testing.T) {
 func TestSchemaRefusesMistakes(t *testing.T) {
 	s := compiled(t)
 	for _, c := range []struct{ old, new string }{
-		{"schema = 1", "schema = 2"}, {"[guard]", "[gard]"}, {"seed = 7", "sed = 7"}, {"alpha = 0.1", "alpha = 0.7"}, {`budget = "6h"`, "budget = 6"},
-		{`settle = "20s"`, `settle = "20"`}, {`name = "log"`, `name = "l g"`}, {`unit = "s"`, `unit = "ms"`}, {`manual = "Set power to {level}"`, ""},
-		{`order = "random"`, `order = "fixed"`}, {`name = "command"`, `name = "comand"`}, {"retries = 2", "retrys = 2"}, {"looks = [3, 0x6]", "looks = [0]"},
-		{`fingerprint = ["kernel", "smt"]`, `fingerprint = ["kernel", "smp"]`}, {`max_foreign_cpu = "3%"`, "max_foreign_cpu = 3"}, {`change = "reboot"`, `change = "boot"`},
-		{`interaction = ["bios", "n"]`, "interaction = [\"bios\", \"n\"]\nfactor = \"n\""}, {`run = ["./bench"`, `runs = ["./bench"`},
+		{"schema = 1", "schema = 2"}, {"[guard]", "[gard]"}, {"seed = 7", "sed = 7"}, {"alpha = 0.1", "alpha = 0.7"},
+		{`budget = "6h"`, "budget = 6"},
+		{`settle = "20s"`, `settle = "20"`}, {`name = "log"`, `name = "l g"`}, {`unit = "s"`, `unit = "ms"`},
+		{`manual = "Set power to {level}"`, ""},
+		{`order = "random"`, `order = "fixed"`}, {`name = "command"`, `name = "comand"`}, {"retries = 2", "retrys = 2"},
+		{"looks = [3, 0x6]", "looks = [0]"},
+		{`fingerprint = ["kernel", "smt"]`, `fingerprint = ["kernel", "smp"]`},
+		{`max_foreign_cpu = "3%"`, "max_foreign_cpu = 3"}, {`change = "reboot"`, `change = "boot"`},
+		{`interaction = ["bios", "n"]`, "interaction = [\"bios\", \"n\"]\nfactor = \"n\""},
+		{`run = ["./bench"`, `runs = ["./bench"`},
 	} {
 		text := strings.Replace(full, c.old, c.new, 1)
 		if text == full {

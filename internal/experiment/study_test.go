@@ -194,9 +194,12 @@ func TestEquiv(t *testing.T) {
 		compare     result.Comparison
 	}{
 		{"s", `"2%"`, 0.02, result.Ratio}, {"s", `"0.5 %"`, 0.005, result.Ratio}, {"s", `"0.5ms"`, 0.0005, result.Difference},
-		{"s", `"20 us"`, 20e-6, result.Difference}, {"s", `"2s"`, 2, result.Difference}, {"B", `"64MiB"`, 64 << 20, result.Difference},
-		{"1/s", `"50 1/s"`, 50, result.Difference}, {"1/s", `"50/s"`, 50, result.Difference}, {"1/s", `"2k/s"`, 2000, result.Difference},
-		{"B/s", `"1 MiB/s"`, 1 << 20, result.Difference}, {"W", `"3W"`, 3, result.Difference}, {"", `5`, 5, result.Difference},
+		{"s", `"20 us"`, 20e-6, result.Difference}, {"s", `"2s"`, 2, result.Difference},
+		{"B", `"64MiB"`, 64 << 20, result.Difference},
+		{"1/s", `"50 1/s"`, 50, result.Difference}, {"1/s", `"50/s"`, 50, result.Difference},
+		{"1/s", `"2k/s"`, 2000, result.Difference},
+		{"B/s", `"1 MiB/s"`, 1 << 20, result.Difference}, {"W", `"3W"`, 3, result.Difference},
+		{"", `5`, 5, result.Difference},
 		{"%", "\"2%\"\ncompare = \"difference\"", 2, result.Difference}, {"%", `"2%"`, 0.02, result.Ratio},
 		{"s", "0.25\ncompare = \"difference\"", 0.25, result.Difference},
 	} {
@@ -234,10 +237,13 @@ func TestOverrides(t *testing.T) {
 		{"workload.jitter", "x", `--set workload.jitter=x: jitter: "x" is not a number`},
 		{"workload.effect", "2", "x.toml: --set gives the parameter of each factor, so that nothing is left to vary"},
 		{"workload.warmup", "x", `--set workload.warmup=x: warmup: "x" is not a whole number`},
-		{"workload.timeout", "5", `--set workload.timeout=5: timeout: "5" is not a time with its unit, such as 150ms, 2s or 1m30s`},
+		{"workload.timeout", "5",
+			`--set workload.timeout=5: timeout: "5" is not a time with its unit, such as 150ms, 2s or 1m30s`},
 		{"workload.name", "nul", `--set workload.name=nul: no workload "nul"; did you mean null?`},
-		{"jitter", "1", "--set jitter=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL; did you mean workload.jitter?"},
-		{"study.seed", "1", "--set study.seed=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
+		{"jitter", "1",
+			"--set jitter=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL; did you mean workload.jitter?"},
+		{"study.seed", "1",
+			"--set study.seed=1: only these can be set: workload.KEY=VALUE, settle=TIME, level.NAME=DIRECTORY, setting.NAME=LEVEL and server.NAME=LEVEL"},
 	} {
 		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, everything())
 		testkit.Is(t, c.want, fmt.Sprint(err))
@@ -306,7 +312,8 @@ func TestSysctlFactor(t *testing.T) {
 // A name that is far from all gets the list.
 func TestFarWorkload(t *testing.T) {
 	k := Known{Workloads: []workload.Workload{all.Null{}}}
-	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
+	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{},
+		k)
 	testkit.Is(t, `x.toml:6: no workload "postgresql-benchmark"; there are null`, fmt.Sprint(err), err)
 }
 

@@ -147,26 +147,30 @@ func TestLives(t *testing.T) {
 		{"live-thp", map[string]string{"setting.thp": "never"}, "thp", "never", "cpu_per_transaction"},
 		{"live", map[string]string{"setting.read_ahead_kb": "128"}, "read_ahead_kb", "128", "elapsed_per_transaction"},
 		{"live-scheduler", map[string]string{"setting.epp": "power"}, "epp", "power", "cpu_per_transaction"},
-		{"live", map[string]string{"server.innodb_flush_log_at_trx_commit": "2"}, "innodb_flush_log_at_trx_commit", "2", "elapsed_per_transaction"},
+		{"live", map[string]string{"server.innodb_flush_log_at_trx_commit": "2"}, "innodb_flush_log_at_trx_commit", "2",
+			"elapsed_per_transaction"},
 	} {
 		s, err := Find(c.study, Overrides{Set: c.set}, k)
 		if err != nil {
 			t.Fatalf("%s: %v", c.study, err)
 		}
 		f := s.Factors[0]
-		if f.Name != c.factor || !slices.Equal(f.Levels, []string{Current, c.level}) || s.Name != c.study || s.BuiltIn != c.study ||
+		if f.Name != c.factor || !slices.Equal(f.Levels, []string{Current, c.level}) || s.Name != c.study ||
+			s.BuiltIn != c.study ||
 			!strings.HasPrefix(s.Title, c.factor+" "+c.level+" on a live service") || len(s.Overrides) != len(c.set) {
 			t.Errorf("%s: %s, %q, %+v", c.study, s.Name, s.Title, f)
 		}
 		testkit.Is(t, (c.study == "live-governor"), (s.Instead != ""), c.study, "instead", s.Instead)
-		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil && again.Title != s.Title {
+		if again, err := Parse("copy.toml", "/", s.Source, Overrides{}, k); err != nil || c.set == nil &&
+			again.Title != s.Title {
 			t.Errorf("%s: its file: %v", c.study, err)
 		}
 		for _, r := range s.Responses {
 			testkit.Is(t, (r.Name == c.decides), r.Primary, c.study, r.Name, "decides")
 		}
 	}
-	for _, set := range []map[string]string{{"setting.thp": "never", "server.x": "1"}, {"setting.thp": "never", "setting.epp": "power"}} {
+	for _, set := range []map[string]string{{"setting.thp": "never", "server.x": "1"},
+		{"setting.thp": "never", "setting.epp": "power"}} {
 		testkit.Refused(Find("live", Overrides{Set: set}, k))(t, "one can be varied at a time", set)
 	}
 	testkit.Is(t, len(files())+len(lives), len(Names()), Names())
@@ -175,15 +179,19 @@ func TestLives(t *testing.T) {
 func TestBadSwitchbacks(t *testing.T) {
 	const factors, work = onService, "[workload]"
 	for name, c := range map[string]struct{ text, want string }{
-		"three levels": {strings.Replace(onService, `"shallow"`, `"shallow", "none"`, 1), "service.toml: a switchback compares one level with the baseline, and factor idle has 2 levels beside it; leave one"},
+		"three levels": {strings.Replace(onService, `"shallow"`, `"shallow", "none"`, 1),
+			"service.toml: a switchback compares one level with the baseline, and factor idle has 2 levels beside it; leave one"},
 		"two factors": {strings.Replace(factors, work, strings.ReplaceAll(factors[:strings.Index(factors, work)],
 			"idle", "clock")+work, 1),
 			"service.toml: a switchback compares one level with the baseline, and there is a second factor, clock; take it out"},
-		"reboot":       {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1), `service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
-		"another kind": {onService + "[design]\nkind = \"rcbd\"\n", `service.toml:9: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
+		"reboot": {strings.Replace(onService, "restore", "change = \"reboot\"\nrestore", 1),
+			`service.toml: factor idle has change = "reboot", and the service of a switchback keeps running; only what changes at once can be tried on it`},
+		"another kind": {onService + "[design]\nkind = \"rcbd\"\n",
+			`service.toml:9: kind = "rcbd", but workload watched watches a service that others use, which takes a switchback; take kind out`},
 		"duplicate": {"[study]\naa = 7\n" + onService,
 			"service.toml:2: aa = 7, but a service in use has no runs beside its pairs of periods; take it out"},
-		"no load": {onService + "[design]\nload = \"transactions\"\n", `service.toml:9: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
+		"no load": {onService + "[design]\nload = \"transactions\"\n",
+			`service.toml:9: load: the study has no response "transactions"; it has cpu_per_transaction, latency_p99, transactions_per_s; did you mean transactions_per_s?`},
 		"own load": {onService + "[design]\nload = \"cpu_per_transaction\"\n",
 			"service.toml:9: load: cpu_per_transaction decides, and what it is adjusted for would be its own effect; name another response"},
 		"another load": {smallest + "[design]\nload = \"seconds\"\n",
@@ -198,8 +206,10 @@ func TestBadSwitchbacks(t *testing.T) {
 			"service.toml:9: responses: latency_p99 is there twice"},
 		"limit of what": {onService + "[harm]\nlimit = {latency_p9 = \"20ms\"}\n",
 			"service.toml:9: limit: [harm] does not watch latency_p9; it watches cpu_per_transaction, latency_p99; did you mean latency_p99?"},
-		"limit of no unit": {onService + "[harm]\nlimit = {latency_p99 = \"20\"}\n", `service.toml:9: limit: "20" has no unit; write 20ms or 20s`},
-		"limit":            {onService + "[harm]\nlimit = {latency_p99 = \"20MB\"}\n", `service.toml:9: limit: "20MB" is no amount of s above 0`},
+		"limit of no unit": {onService + "[harm]\nlimit = {latency_p99 = \"20\"}\n",
+			`service.toml:9: limit: "20" has no unit; write 20ms or 20s`},
+		"limit": {onService + "[harm]\nlimit = {latency_p99 = \"20MB\"}\n",
+			`service.toml:9: limit: "20MB" is no amount of s above 0`},
 		"above": {onService + "[harm]\nabove = \"0%\"\n", "service.toml:9: above: 0% is outside of 1% to 1000%\n" +
 			"service.toml: [harm] may have more mistakes, which show when those above are mended"},
 		"nothing": {onService + "[[response]]\nname = \"transactions_per_s\"\n",

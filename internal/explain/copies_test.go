@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// TestCopies: what devices gave decides whether reads were copies of the page cache; a mean that no device reaches is not enough,
-// as reads ahead reach it, too.
+// TestCopies: what devices gave decides whether reads were copies of the page cache; a mean that no device reaches is
+// not enough, as reads ahead reach it, too.
 func TestCopies(t *testing.T) {
 	read := func(n int64, seconds float64) Account {
 		return Account{Counted: []Counted{{Part: DataReads, Events: []string{"read"}, Count: n, Seconds: seconds}}}
@@ -18,7 +18,8 @@ func TestCopies(t *testing.T) {
 	sampled := Account{Waits: map[PartName]float64{DataReads: 1e6}}
 	const bytes = 8192e6
 	totals := func(device, disks, took int64) *Totals {
-		return &Totals{Seconds: 60, Grown: map[string]int64{"read_bytes": bytes, "device_bytes": device, "disks_bytes": disks, "disks_us": took},
+		return &Totals{Seconds: 60, Grown: map[string]int64{"read_bytes": bytes, "device_bytes": device, "disks_bytes": disks,
+			"disks_us": took},
 			Settings: map[string]string{onDisks: "yes"}}
 	}
 	elsewhere := totals(0, 0, 0) // as on FUSE, 9p or a network: whether on disks is not known
@@ -53,7 +54,8 @@ func TestCopies(t *testing.T) {
 		"nothing said":                      {read(1e6, 2), nil, false, 0},
 		"no reads":                          {read(0, 0), totals(0, 0, 0), false, 0},
 	} {
-		batches := even(60, map[Key]float64{{Part: DataReads, Event: "IO:DataFileRead"}: 0.03, {Part: DatabaseCPU, Event: OnCPU}: 0.97})
+		batches := even(60, map[Key]float64{{Part: DataReads, Event: "IO:DataFileRead"}: 0.03,
+			{Part: DatabaseCPU, Event: OnCPU}: 0.97})
 		got := copiesOf(batches, c.account, c.totals)
 		if (got != nil) != c.copies {
 			t.Errorf("%s: %+v", name, got)
@@ -86,7 +88,8 @@ func TestTotalsOf(t *testing.T) {
 		last   *Telling
 		totals bool
 	}{
-		"grown": {at("a", 7, "on"), true}, "restarted": {at("b", 7, "on"), false}, "reset": {at("a", 3, "on"), false}, "gone": {nil, false},
+		"grown": {at("a", 7, "on"), true}, "restarted": {at("b", 7, "on"), false}, "reset": {at("a", 3, "on"), false},
+		"gone": {nil, false},
 	} {
 		got := TotalsOf(at("a", 5, "on"), c.last, 60)
 		if (got != nil) != c.totals || c.totals && (got.Get("n") != 2 || got.Settings["s"] != "on") {
@@ -102,7 +105,8 @@ func TestTotalsOf(t *testing.T) {
 func TestMountOf(t *testing.T) {
 	mounts := []*procfs.MountInfo{{MountPoint: "/", Source: "root"}, {MountPoint: "/srv/pg", Source: "first"},
 		{MountPoint: "/srv/pg", Source: "last"}, {MountPoint: `/srv/a\040b`, Source: "blank"}}
-	for path, want := range map[string]string{"/srv/pg/18/main": "last", "/srv/pg": "last", "/srv/pgdata": "root", "/srv/a b/x": "blank"} {
+	for path, want := range map[string]string{"/srv/pg/18/main": "last", "/srv/pg": "last", "/srv/pgdata": "root",
+		"/srv/a b/x": "blank"} {
 		if got := mountOf(mounts, path); got == nil || got.Source != want {
 			t.Errorf("%s: %+v", path, got)
 		}

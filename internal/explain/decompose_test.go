@@ -106,9 +106,11 @@ func TestDecompose(t *testing.T) {
 		near(t, "application", find(parts, Application).Seconds, 1)
 	})
 	t.Run("a sleep that shows as running is no wait that shows", func(t *testing.T) {
-		sleeps := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 0.9, {Part: Application, Event: "Client:ClientRead"}: 0.1}
+		sleeps := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 0.9,
+			{Part: Application, Event: "Client:ClientRead"}: 0.1}
 		_, parts, _, _ := Decompose(even(10, sleeps), Account{Told: true, CPU: &CPUTime{Run: 1, Queue: 1},
-			Counted: []Counted{{Part: OtherWaits, Events: []string{"Timeout:CommitDelay"}, Seconds: 20, Count: 100, Blocked: true}}})
+			Counted: []Counted{{Part: OtherWaits, Events: []string{"Timeout:CommitDelay"}, Seconds: 20, Count: 100,
+				Blocked: true}}})
 		near(t, "the sleep", find(parts, OtherWaits).Seconds, 7)
 		near(t, "the application", find(parts, Application).Seconds, 1)
 	})
@@ -130,7 +132,8 @@ func TestDecompose(t *testing.T) {
 	})
 }
 
-// Whatever is sampled and counted, parts add up, and intervals hold their shares. The same gives the same, to the last digit.
+// Whatever is sampled and counted, parts add up, and intervals hold their shares. The same gives the same, to the last
+// digit.
 func TestPartsAddUp(t *testing.T) {
 	testkit.Check(t, func(t *rapid.T) {
 		var batches []Batch

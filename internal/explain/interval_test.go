@@ -194,7 +194,8 @@ func TestPace(t *testing.T) {
 
 // A part that takes no time, counted, is one after a recording was read, too: its bound is no NaN.
 func TestSavedZero(t *testing.T) {
-	r := Report{Busy: 10, Elapsed: 10, Parts: []Part{{Name: DatabaseCPU, Seconds: 10, Source: "test", Share: result.Estimate{Value: 1, Low: 1, High: 1}},
+	r := Report{Busy: 10, Elapsed: 10, Parts: []Part{{Name: DatabaseCPU, Seconds: 10, Source: "test",
+		Share: result.Estimate{Value: 1, Low: 1, High: 1}},
 		{Name: LogWait, Source: "test"}}}
 	text, err := json.Marshal(r)
 	if err == nil {

@@ -51,7 +51,8 @@ func (l *looker) Count(ctx context.Context) (Counters, error) {
 	return l.fake.Count(ctx)
 }
 
-// Looks that ask nothing are 3,000 a minute, and come more seldom where they take too much; a server that shows nothing any more is asked.
+// Looks that ask nothing are 3,000 a minute, and come more seldom where they take too much; a server that shows nothing
+// any more is asked.
 func TestLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		each, sees   time.Duration
@@ -74,14 +75,16 @@ func TestLooks(t *testing.T) {
 			if r.Samples < r.Looks || c.sees == 0 && r.Samples != r.Looks {
 				t.Errorf("%s: %d samples of %d looks", name, r.Samples, r.Looks)
 			}
-			if ran := r.Part(DatabaseCPU).Seconds; math.Abs(ran-60) > 0.5 || c.sees == 0 && (r.Elapsed < 300*60 || r.Elapsed > 304*60 || r.Peak != 1) {
+			if ran := r.Part(DatabaseCPU).Seconds; math.Abs(ran-60) > 0.5 || c.sees == 0 &&
+				(r.Elapsed < 300*60 || r.Elapsed > 304*60 || r.Peak != 1) {
 				t.Errorf("%s: %v s of %v, %d at once", name, ran, r.Elapsed, r.Peak)
 			}
 		})
 	}
 }
 
-// Samples that tell the ready from the waiting divide what is left beside counted CPU time, whether they were biased to one or the other.
+// Samples that tell the ready from the waiting divide what is left beside counted CPU time, whether they were biased to
+// one or the other.
 func TestToldSamplesDivideTheRest(t *testing.T) {
 	for _, running := range []float64{2, 4, 6} { // s; 4 were counted
 		var batches []Batch
@@ -90,7 +93,8 @@ func TestToldSamplesDivideTheRest(t *testing.T) {
 				{Part: DatabaseCPU, Event: OnCPU}: running / 20, {Part: Locks, Event: "Lock:tuple"}: (10 - running) / 40,
 				{Part: Application, Event: "Client:ClientRead"}: (10 - running) / 40}})
 		}
-		elapsed, parts, _, warnings := Decompose(batches, Account{Told: true, Log: NoLog(), CPU: &CPUTime{Run: 3, Queue: 1, QueueLow: 1, QueueHigh: 1, Source: "schedstat"}})
+		elapsed, parts, _, warnings := Decompose(batches,
+			Account{Told: true, Log: NoLog(), CPU: &CPUTime{Run: 3, Queue: 1, QueueLow: 1, QueueHigh: 1, Source: "schedstat"}})
 		near(t, "elapsed", elapsed, 10)
 		for _, p := range parts {
 			want := map[PartName]float64{DatabaseCPU: 3, RunQueue: 1, Locks: 3, Application: 3}[p.Name]

@@ -9,9 +9,11 @@ import (
 	"hostlab/internal/result"
 )
 
-// recorded is a stretch of ten seconds of a server: so many transactions, of which each takes so many seconds of each part.
+// recorded is a stretch of ten seconds of a server: so many transactions, of which each takes so many seconds of each
+// part.
 func recorded(transactions int64, each map[PartName]float64) Report {
-	r := Report{Vendor: "PostgreSQL", Wall: 10, Samples: 60, Transactions: transactions, Log: NoLog(), Sampled: map[string]float64{"a": 1}}
+	r := Report{Vendor: "PostgreSQL", Wall: 10, Samples: 60, Transactions: transactions, Log: NoLog(),
+		Sampled: map[string]float64{"a": 1}}
 	for _, name := range OfSessions {
 		s := each[name] * float64(transactions)
 		r.Elapsed += s
@@ -21,13 +23,14 @@ func recorded(transactions int64, each map[PartName]float64) Report {
 	for i := range r.Parts {
 		p := &r.Parts[i]
 		p.Share = result.Estimate{Value: p.Seconds / r.Elapsed, Low: 0, High: 1, N: 60}
-		r.Events = append(r.Events, Event{Name: "event of " + string(p.Name), Part: p.Name, Count: -1, Seconds: p.Seconds, Share: p.Share})
+		r.Events = append(r.Events, Event{Name: "event of " + string(p.Name), Part: p.Name, Count: -1, Seconds: p.Seconds,
+			Share: p.Share})
 	}
 	return r
 }
 
-// TestMerge adds up hours of stretches whose load and parts vary: nothing is lost, shares are those of the sums, and intervals
-// hold the share that was planted.
+// TestMerge adds up hours of stretches whose load and parts vary: nothing is lost, shares are those of the sums, and
+// intervals hold the share that was planted.
 func TestMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	held, n := 0, 0
@@ -70,7 +73,8 @@ func TestMerge(t *testing.T) {
 		t.Errorf("%d of %d intervals hold what was planted", held, n)
 	}
 	one := recorded(100, map[PartName]float64{DatabaseCPU: 0.01})
-	if m := Merge([]Report{one}); m.Busy != one.Busy || m.Part(DatabaseCPU).Share != one.Part(DatabaseCPU).Share && m.Part(DatabaseCPU).Share.Value != 1 {
+	if m := Merge([]Report{one}); m.Busy != one.Busy || m.Part(DatabaseCPU).Share != one.Part(DatabaseCPU).Share &&
+		m.Part(DatabaseCPU).Share.Value != 1 {
 		t.Errorf("one: %+v", m)
 	}
 	unknown := one
@@ -87,7 +91,8 @@ func TestChange(t *testing.T) {
 		var list []Report
 		for range 36 {
 			f := math.Exp(0.1 * rng.NormFloat64())
-			list = append(list, recorded(500+rng.Int64N(1000), map[PartName]float64{DatabaseCPU: cpu * f, Locks: 0.001 * f, Idle: 0.01}))
+			list = append(list, recorded(500+rng.Int64N(1000),
+				map[PartName]float64{DatabaseCPU: cpu * f, Locks: 0.001 * f, Idle: 0.01}))
 		}
 		return Merge(list)
 	}
@@ -108,7 +113,8 @@ func TestChange(t *testing.T) {
 	a, none := hour(0.003), Report{}
 	if b := hour(0.0036); true {
 		alone, _ := ChangeOf(&a, &b, 0)
-		if x, ok := ChangeOf(&a, &b, 0.2); !ok || x.Ratio.Low > 1 || x.Ratio.High-x.Ratio.Low < 2*(alone.Ratio.High-alone.Ratio.Low) {
+		if x, ok := ChangeOf(&a, &b, 0.2); !ok || x.Ratio.Low > 1 ||
+			x.Ratio.High-x.Ratio.Low < 2*(alone.Ratio.High-alone.Ratio.Low) {
 			t.Errorf("days that differ by 20 %%: %+v", x)
 		}
 	}

@@ -18,15 +18,20 @@ func TestChains(t *testing.T) {
 		"one": {map[int64]Waiter{2: {"t", []int64{1}}}, map[int64]Holder{1: runs(1)}, []Block{{runs(1), "t", 1}}},
 		"a chain": {map[int64]Waiter{2: {"t", []int64{1}}, 3: {"u", []int64{2}}}, map[int64]Holder{1: runs(1), 2: runs(2)},
 			[]Block{{runs(1), "t", 1}, {runs(1), "u", 2}}},
-		"who queues before it, too": {map[int64]Waiter{3: {"t", []int64{2, 1}}, 2: {"t", []int64{1}}}, map[int64]Holder{1: runs(1)},
+		"who queues before it, too": {map[int64]Waiter{3: {"t", []int64{2, 1}}, 2: {"t", []int64{1}}},
+			map[int64]Holder{1: runs(1)},
 			[]Block{{runs(1), "t", 1}, {runs(1), "t", 1}}},
-		"who queues before it, with a lower number": {map[int64]Waiter{3: {"t", []int64{2, 9}}, 2: {"t", []int64{9}}}, map[int64]Holder{9: runs(9)},
+		"who queues before it, with a lower number": {map[int64]Waiter{3: {"t", []int64{2, 9}}, 2: {"t", []int64{9}}},
+			map[int64]Holder{9: runs(9)},
 			[]Block{{runs(9), "t", 1}, {runs(9), "t", 1}}},
 		"each other": {map[int64]Waiter{1: {"t", []int64{2}}, 2: {"u", []int64{1}}}, nil,
-			[]Block{{Holder{PID: 1, Part: Locks, Event: "each waits for the other"}, "t", 2}, {Holder{PID: 2, Part: Locks, Event: "each waits for the other"}, "u", 2}}},
-		"itself":    {map[int64]Waiter{1: {"t", []int64{1}}}, nil, []Block{{Holder{PID: 1, Part: Locks, Event: "each waits for the other"}, "t", 1}}},
-		"who ended": {map[int64]Waiter{2: {"", []int64{1}}}, nil, []Block{{Holder{PID: 1, Part: Unexplained, Event: "not seen"}, "", 1}}},
-		"nobody":    {map[int64]Waiter{2: {"t", nil}}, nil, nil},
+			[]Block{{Holder{PID: 1, Part: Locks, Event: "each waits for the other"}, "t", 2},
+				{Holder{PID: 2, Part: Locks, Event: "each waits for the other"}, "u", 2}}},
+		"itself": {map[int64]Waiter{1: {"t", []int64{1}}}, nil,
+			[]Block{{Holder{PID: 1, Part: Locks, Event: "each waits for the other"}, "t", 1}}},
+		"who ended": {map[int64]Waiter{2: {"", []int64{1}}}, nil,
+			[]Block{{Holder{PID: 1, Part: Unexplained, Event: "not seen"}, "", 1}}},
+		"nobody": {map[int64]Waiter{2: {"t", nil}}, nil, nil},
 	} {
 		got := Chains(c.waiters, c.holders)
 		if len(got) != len(c.want) {
@@ -47,7 +52,8 @@ func TestNames(t *testing.T) {
 	n.last = n.began.Add(19 * time.Second)
 	for i := range 20 {
 		look := Naming{Doing: []Doing{{Part: Locks, ID: "1", Kind: QueryID}, {Part: LogWait, ID: "9", Kind: QueryID}},
-			Blocks: []Block{{Holder{PID: 7, Part: Application, Event: "idle in transaction", User: "u", Application: "a\x1b"}, "t", 1}},
+			Blocks: []Block{{Holder{PID: 7, Part: Application, Event: "idle in transaction", User: "u", Application: "a\x1b"},
+				"t", 1}},
 			Vacuum: []Doing{{Part: DatabaseCPU}, {Part: Idle}}}
 		for id := range 4 {
 			if i%(id+1) == 0 {
@@ -59,7 +65,8 @@ func TestNames(t *testing.T) {
 		}
 		n.looks = append(n.looks, look)
 	}
-	r := Report{Busy: 100, Elapsed: 100, Parts: []Part{{Name: DatabaseCPU, Seconds: 60}, {Name: Locks, Seconds: 38}, {Name: LogWait, Seconds: 2}}}
+	r := Report{Busy: 100, Elapsed: 100, Parts: []Part{{Name: DatabaseCPU, Seconds: 60}, {Name: Locks, Seconds: 38},
+		{Name: LogWait, Seconds: 2}}}
 	n.fill(&r)
 	var ids string
 	for _, s := range r.Statements {
@@ -71,7 +78,8 @@ func TestNames(t *testing.T) {
 	if ids != "abc1" {
 		t.Errorf("statements %q of parts above 5 %%: %+v", ids, r.Statements)
 	}
-	if len(r.Blockers) != 2 || r.Blockers[0].Part != Application || r.Blockers[0].PID != 7 || r.Blockers[0].Held != 1 || r.Blockers[1].Depth != 2 ||
+	if len(r.Blockers) != 2 || r.Blockers[0].Part != Application || r.Blockers[0].PID != 7 || r.Blockers[0].Held != 1 ||
+		r.Blockers[1].Depth != 2 ||
 		r.Blockers[1].Sessions != 5 {
 		t.Errorf("%+v", r.Blockers)
 	}
@@ -86,9 +94,11 @@ func TestNames(t *testing.T) {
 // TestFingerprint: statements that differ in values alone have one fingerprint, and others do not.
 func TestFingerprint(t *testing.T) {
 	for _, alike := range [][]string{
-		{"select * from t where a = 1", "SELECT  *\nFROM t WHERE a = 23 ;", "select * from t -- all\n where a = $1", "select * from t /* x */ where a = 1.5e3 ", "select * from t where a = 0xff"},
+		{"select * from t where a = 1", "SELECT  *\nFROM t WHERE a = 23 ;", "select * from t -- all\n where a = $1",
+			"select * from t /* x */ where a = 1.5e3 ", "select * from t where a = 0xff"},
 		{"select 'a'", "select 'it''s'", `select 'a\'b'`, "select $$x$$", "select 'cut off"},
-		{"insert into t1 values (1, 'a')", "insert into t1 values (2, 'b'), (3, 'c')", "insert into t1 values (2, 'b'), (3", "insert into t1 values (2, 'b'), ("},
+		{"insert into t1 values (1, 'a')", "insert into t1 values (2, 'b'), (3, 'c')", "insert into t1 values (2, 'b'), (3",
+			"insert into t1 values (2, 'b'), ("},
 		{"select a from t where b in (1)", "select a from t where b in (1, 2, 3)"},
 	} {
 		for _, s := range alike[1:] {
@@ -96,7 +106,8 @@ func TestFingerprint(t *testing.T) {
 			testkit.Is(t, b, a)
 		}
 	}
-	for _, pair := range [][2]string{{"select a from t1", "select a from t2"}, {`select "a"`, `select "b"`}, {"update t set a = 1", "update t set b = 1"}} {
+	for _, pair := range [][2]string{{"select a from t1", "select a from t2"}, {`select "a"`, `select "b"`},
+		{"update t set a = 1", "update t set b = 1"}} {
 		if FingerprintOf(pair[0], false) == FingerprintOf(pair[1], false) {
 			t.Errorf("%q", pair)
 		}
@@ -108,8 +119,10 @@ func TestFingerprint(t *testing.T) {
 
 // TestConfide: a file for others has neither texts of statements nor addresses of clients.
 func TestConfide(t *testing.T) {
-	r := Report{Statements: []Statement{{ID: "1", Text: "select 'secret'"}}, Blockers: []Blocker{{PID: 7, User: "app", Client: "10.0.0.7 port 80"}}}
-	if r.Confide(); r.Statements[0].Text != "" || r.Blockers[0].Client != "" || r.Statements[0].ID != "1" || r.Blockers[0].User != "app" {
+	r := Report{Statements: []Statement{{ID: "1", Text: "select 'secret'"}},
+		Blockers: []Blocker{{PID: 7, User: "app", Client: "10.0.0.7 port 80"}}}
+	if r.Confide(); r.Statements[0].Text != "" || r.Blockers[0].Client != "" || r.Statements[0].ID != "1" ||
+		r.Blockers[0].User != "app" {
 		t.Errorf("%+v", r)
 	}
 }

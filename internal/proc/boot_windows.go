@@ -16,7 +16,8 @@ func Boot() string {
 		Bias, _             int64
 	}
 	var n uint32
-	err := windows.NtQuerySystemInformation(windows.SystemTimeOfDayInformation, unsafe.Pointer(&t), uint32(unsafe.Sizeof(t)), &n)
+	err := windows.NtQuerySystemInformation(windows.SystemTimeOfDayInformation, unsafe.Pointer(&t),
+		uint32(unsafe.Sizeof(t)), &n)
 	if err != nil || t.Boot == 0 {
 		return ""
 	}

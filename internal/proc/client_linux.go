@@ -48,7 +48,8 @@ func sockets(pid int) map[uint64]bool {
 		if err != nil {
 			continue
 		}
-		if inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]"), 10, 64); err == nil {
+		if inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]"), 10,
+			64); err == nil {
 			found[inode] = true
 		}
 	}

@@ -18,7 +18,8 @@ type Hierarchy struct {
 }
 
 // controllers are all of version 1 (kernel/cgroup), and systemd's own tree.
-var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "pids", "blkio", "devices", "freezer", "net_cls", "net_prio",
+var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "pids", "blkio", "devices", "freezer", "net_cls",
+	"net_prio",
 	"perf_event", "hugetlb", "rdma", "misc",
 	Systemd}
 

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// interpreters are programs whose name does not say what they do, with the options that take the next word and those after which no file
-// follows, as the text of a program does.
+// interpreters are programs whose name does not say what they do, with the options that take the next word and those
+// after which no file follows, as the text of a program does.
 var interpreters = []struct {
 	name         *regexp.Regexp
 	takes, texts []string
 }{
 	{regexp.MustCompile(`^python[\d.]*$`), []string{"-W", "-X"}, []string{"-c"}},
-	{regexp.MustCompile(`^java$`), []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}, nil},
+	{regexp.MustCompile(`^java$`), []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"},
+		nil},
 	{regexp.MustCompile(`^(node|ruby|perl)$`), []string{"-r", "-I"}, []string{"-e", "-E", "-p"}},
 	{regexp.MustCompile(`^php[\d.]*$`), []string{"-d", "-c"}, []string{"-r"}},
 	{regexp.MustCompile(`^(ba|da|k|z)?sh$`), []string{"-o"}, []string{"-c"}},
@@ -23,8 +24,8 @@ var interpreters = []struct {
 // scripts are names that may stand in a sentence.
 var scripts = regexp.MustCompile(`^\w[\w.-]{0,39}$`)
 
-// Script is the file, module or class that an interpreter runs, by the base name in its command line: report.py of python3 /opt/report.py. "":
-// the program is none of the interpreters that are known, or runs no file.
+// Script is the file, module or class that an interpreter runs, by the base name in its command line: report.py of
+// python3 /opt/report.py. "": the program is none of the interpreters that are known, or runs no file.
 func Script(pid int, name string) string {
 	for _, i := range interpreters {
 		if i.name.MatchString(name) {

@@ -9,16 +9,18 @@ import (
 
 // Taker is a program that used CPUs: processes of one name in one control group.
 type Taker struct {
-	Name      string  `json:"name"`
-	PID       int     `json:"pid"`              // of the process that used most
-	Others    []int   `json:"others,omitempty"` // PIDs of its other processes, those that used most first: at most maxOthers
+	Name string `json:"name"`
+	PID  int    `json:"pid"` // of the process that used most
+	// PIDs of its other processes, those that used most first: at most maxOthers
+	Others    []int   `json:"others,omitempty"`
 	Processes int     `json:"processes"`
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
 }
 
-// maxOthers is how many more processes of a program are kept: a command that names more is longer than a screen is wide.
+// maxOthers is how many more processes of a program are kept: a command that names more is longer than a screen is
+// wide.
 const maxOthers = 15
 
 // Sharing is how the scheduler divides CPUs between two processes.
@@ -42,7 +44,8 @@ const (
 func (t Taker) Unit() string {
 	parts := strings.Split(t.Group, "/")
 	for _, p := range slices.Backward(parts) {
-		if strings.HasSuffix(p, ".service") && !strings.HasPrefix(p, "user@") || strings.HasSuffix(p, ".scope") && !strings.HasPrefix(p, "session-") {
+		if strings.HasSuffix(p, ".service") && !strings.HasPrefix(p, "user@") || strings.HasSuffix(p, ".scope") &&
+			!strings.HasPrefix(p, "session-") {
 			return p
 		}
 	}
@@ -55,7 +58,8 @@ type Census struct {
 	groupOf func(pid int) string
 }
 
-// TakeCensus lists the processes that there are. Control groups are asked for where they matter: of those that used a CPU.
+// TakeCensus lists the processes that there are. Control groups are asked for where they matter: of those that used a
+// CPU.
 func TakeCensus(groupOf func(pid int) string) Census { return Census{All(), groupOf} }
 
 // Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that
@@ -73,7 +77,8 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		delete(then, s.Identity())
 		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
 	}
-	for _, gone := range then { // what it had used by then is counted with the nearest ancestor that lives: it waited for it
+	// what it had used by then is counted with the nearest ancestor that lives: it waited for it
+	for _, gone := range then {
 		at := gone.Parent
 		for range deepest {
 			if _, lives := used[at]; lives {
@@ -83,7 +88,8 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 			at = max(parents[at], 1) // the system's first process adopts orphans
 		}
 	}
-	byUse := slices.SortedStableFunc(slices.Values(c.all), func(a, b Stat) int { return cmp.Compare(used[b.PID], used[a.PID]) })
+	byUse := slices.SortedStableFunc(slices.Values(c.all),
+		func(a, b Stat) int { return cmp.Compare(used[b.PID], used[a.PID]) })
 	found := map[key]*Taker{}
 	for _, s := range byUse {
 		seconds := used[s.PID]

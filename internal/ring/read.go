@@ -33,9 +33,9 @@ func Is(dir string) bool {
 	return err == nil && len(list) > 0
 }
 
-// Read hands over the documents that began from a moment on and before another, in the order in which they were written, and says
-// how many lines were damaged. Others may have written the ring, so that its documents are to be read as a stranger's. An error
-// of each ends it.
+// Read hands over the documents that began from a moment on and before another, in the order in which they were
+// written, and says how many lines were damaged. Others may have written the ring, so that its documents are to be read
+// as a stranger's. An error of each ends it.
 func Read(dir string, from, to time.Time, each func(at time.Time, document []byte) error) (damaged int, err error) {
 	root, err := trust.Directory(dir)
 	if err != nil {

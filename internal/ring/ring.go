@@ -1,5 +1,6 @@
-// Package ring keeps what was seen of a service for days, in files of an hour each. A file is only ever appended to, each of its
-// lines carries a checksum, and it is read while it is written. After a kill or a power cut, the last line may be missing.
+// Package ring keeps what was seen of a service for days, in files of an hour each. A file is only ever appended to,
+// each of its lines carries a checksum, and it is read while it is written. After a kill or a power cut, the last line
+// may be missing.
 package ring
 
 import (
@@ -29,8 +30,8 @@ const (
 	mostDay  = 50 << 20
 )
 
-// Files are called by a number, which counts them in the order in which they were begun whatever the clock does, and by their
-// hour in UTC. One that is complete is packed.
+// Files are called by a number, which counts them in the order in which they were begun whatever the clock does, and by
+// their hour in UTC. One that is complete is packed.
 const (
 	hourForm = "20060102T15"
 	dayForm  = "20060102"
@@ -66,7 +67,8 @@ func (f file) name() string {
 	return fmt.Sprintf("%08d-%s%s", f.number, f.began.UTC().Format(form), ending)
 }
 
-// files are those of a directory, in the order in which they were begun. One that was packed, and not yet removed, is open.
+// files are those of a directory, in the order in which they were begun. One that was packed, and not yet removed, is
+// open.
 func files(dir *os.Root) (list []file, err error) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -112,8 +114,8 @@ type Writer struct {
 // counted is after how many B all files are counted anew: at 50 MB a day, every seven minutes.
 const counted = 256 << 10
 
-// Open makes the directory of a ring where there is none, and packs what an earlier writer left. Others of hostlab cannot write
-// to it meanwhile: *lockfile.Busy.
+// Open makes the directory of a ring where there is none, and packs what an earlier writer left. Others of hostlab
+// cannot write to it meanwhile: *lockfile.Busy.
 //
 // Files are of an hour each, or, where something is kept for more than two months, of a day.
 func Open(dir string, keep time.Duration) (*Writer, error) {
@@ -159,8 +161,8 @@ func Open(dir string, keep time.Duration) (*Writer, error) {
 	return w, nil
 }
 
-// Append adds a document of one line, and returns when it is on the disk. After an error the ring is as it was before, and the
-// next one may succeed.
+// Append adds a document of one line, and returns when it is on the disk. After an error the ring is as it was before,
+// and the next one may succeed.
 func (w *Writer) Append(at time.Time, document []byte) error {
 	line := fmt.Appendf(nil, "%d ", at.UnixMilli())
 	line = append(append(line, document...), '\n')
@@ -261,8 +263,8 @@ func (w *Writer) pack(f file) (err error) {
 	return w.dir.Remove(from)
 }
 
-// forget removes the oldest files, as far as there are more hours than so many, or more bytes than a ring keeps. Hours are counted by
-// their files, since a clock that was set wrong for a while must not end a ring. The open file stays.
+// forget removes the oldest files, as far as there are more hours than so many, or more bytes than a ring keeps. Hours
+// are counted by their files, since a clock that was set wrong for a while must not end a ring. The open file stays.
 func (w *Writer) forget(hours int) error {
 	w.added = 0
 	list, err := files(w.dir)

@@ -37,7 +37,8 @@ func confine(cpus []int) error {
 	want := groupAffinity{group: uint16(cpus[0] / 64)}
 	for _, cpu := range cpus {
 		if cpu < 0 || uint16(cpu/64) != want.group {
-			return fmt.Errorf("CPUs %d and %d: they are of two processor groups, and a thread has those of one: list CPUs of one group",
+			return fmt.Errorf(
+				"CPUs %d and %d: they are of two processor groups, and a thread has those of one: list CPUs of one group",
 				cpus[0], cpu)
 		}
 		want.mask |= 1 << (cpu % 64)
@@ -84,7 +85,8 @@ func ProcessCPU() (time.Duration, bool) {
 	if windows.GetProcessTimes(windows.CurrentProcess(), &begin, &end, &kernel, &user) != nil {
 		return 0, false
 	}
-	since := func(f windows.Filetime) int64 { return int64(f.HighDateTime)<<32 + int64(f.LowDateTime) } // a length, in 100 ns
+	// a length, in 100 ns
+	since := func(f windows.Filetime) int64 { return int64(f.HighDateTime)<<32 + int64(f.LowDateTime) }
 	return time.Duration(100 * (since(kernel) + since(user))), true
 }
 

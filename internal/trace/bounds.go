@@ -58,14 +58,16 @@ func between(a, b counters, tree host.Tree, cpus []int) []Bound {
 	out := []Bound{
 		{Name: "run", Value: per(run), About: "time of the service on CPUs, without threads that ended in that time",
 			Source: schedstat},
-		{Name: "run_queue", Value: per(queue), About: "time of the service waiting for a CPU, without threads that ended in that time",
+		{Name: "run_queue", Value: per(queue),
+			About:  "time of the service waiting for a CPU, without threads that ended in that time",
 			Source: schedstat},
 		{Name: IdleExit, Value: per(b.idle - a.idle),
 			About:  "wake-ups of all tasks on idle CPUs: entries into idle states times their exit latency",
 			Source: "/sys/devices/system/cpu/cpuN/cpuidle", Reason: b.idleWhy},
 		{Name: "pressure", Value: per(b.pressure - a.pressure), About: "time in which a task of this host waited for a CPU",
 			Source: "/proc/pressure/cpu", Reason: b.pressWhy},
-		{Name: BesideSibling, About: "time of the service beside a busy sibling: at most the time in which a CPU and its sibling were both busy",
+		{Name: BesideSibling,
+			About:  "time of the service beside a busy sibling: at most the time in which a CPU and its sibling were both busy",
 			Source: "/proc/stat"},
 	}
 	if len(b.threads) == 0 {

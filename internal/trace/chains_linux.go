@@ -64,9 +64,10 @@ func (t *tally) follow() error {
 func event(e *schedEvent) chain.Event {
 	is := func(flag uint8) bool { return e.Flags&flag != 0 }
 	call := int64(e.Call)
-	out := chain.Event{At: e.At, CPU: int(e.Cpu), Wake: e.Kind == wakeEvent, Ready: is(wasReady), Interrupt: is(byInterrupt),
-		By: chain.Task{TID: int(e.Tid), PID: int(e.Tgid), Member: is(isMember)},
-		To: chain.Task{TID: int(e.To), PID: int(e.ToTgid), Member: is(toMember)}, Word: chain.Word(e.Word)}
+	out := chain.Event{At: e.At, CPU: int(e.Cpu), Wake: e.Kind == wakeEvent, Ready: is(wasReady),
+		Interrupt: is(byInterrupt),
+		By:        chain.Task{TID: int(e.Tid), PID: int(e.Tgid), Member: is(isMember)},
+		To:        chain.Task{TID: int(e.To), PID: int(e.ToTgid), Member: is(toMember)}, Word: chain.Word(e.Word)}
 	out.Wait = waits.Wait{Kind: waits.Of(call), Blocked: is(ofDisk) || is(ofDevice)}
 	return out
 }

@@ -75,8 +75,9 @@ func (r *Result) warnings() (list []string) {
 			percent(r.LostShare())))
 	}
 	if n := float64(r.Unseen) / max(1, float64(r.Cost.Switches)); n > 0.001 {
-		list = append(list, fmt.Sprintf("the kernel did not report %s of the context switches: what ran then counts for the task "+
-			"before or after", percent(n)))
+		list = append(list,
+			fmt.Sprintf("the kernel did not report %s of the context switches: what ran then counts for the task "+
+				"before or after", percent(n)))
 	}
 	if r.Missed > 0 {
 		list = append(list, fmt.Sprintf("%d tasks could not be read; their time does not count for the service", r.Missed))

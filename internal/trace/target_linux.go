@@ -36,7 +36,8 @@ func hierarchyOf(dir string) (hierarchy, error) {
 	if best.Mount == "" {
 		return hierarchy{}, fmt.Errorf("cgroup %s: not in a cgroup file system; name a directory below /sys/fs/cgroup", dir)
 	}
-	return hierarchy{}, fmt.Errorf("cgroup %s: its hierarchy has no controller; name the cgroup in that of a controller, as cpu",
+	return hierarchy{}, fmt.Errorf(
+		"cgroup %s: its hierarchy has no controller; name the cgroup in that of a controller, as cpu",
 		dir)
 }
 

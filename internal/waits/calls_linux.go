@@ -2,19 +2,25 @@ package waits
 
 import "golang.org/x/sys/unix"
 
-// calls are the kinds of blocking system calls, as the kernel of this architecture numbers them (syscalls(2)). A read or write is
-// refined by its descriptor.
+// calls are the kinds of blocking system calls, as the kernel of this architecture numbers them (syscalls(2)). A read
+// or write is refined by its descriptor.
 var calls = map[int64]Kind{
-	unix.SYS_FSYNC: Sync, unix.SYS_FDATASYNC: Sync, unix.SYS_SYNC_FILE_RANGE: Sync, unix.SYS_SYNCFS: Sync, unix.SYS_SYNC: Sync, unix.SYS_MSYNC: Sync,
-	unix.SYS_READ: Read, unix.SYS_PREAD64: Read, unix.SYS_READV: Read, unix.SYS_PREADV: Read, unix.SYS_PREADV2: Read, unix.SYS_READAHEAD: Read,
-	unix.SYS_WRITE: Write, unix.SYS_PWRITE64: Write, unix.SYS_WRITEV: Write, unix.SYS_PWRITEV: Write, unix.SYS_PWRITEV2: Write,
+	unix.SYS_FSYNC: Sync, unix.SYS_FDATASYNC: Sync, unix.SYS_SYNC_FILE_RANGE: Sync, unix.SYS_SYNCFS: Sync,
+	unix.SYS_SYNC: Sync, unix.SYS_MSYNC: Sync,
+	unix.SYS_READ: Read, unix.SYS_PREAD64: Read, unix.SYS_READV: Read, unix.SYS_PREADV: Read, unix.SYS_PREADV2: Read,
+	unix.SYS_READAHEAD: Read,
+	unix.SYS_WRITE:     Write, unix.SYS_PWRITE64: Write, unix.SYS_WRITEV: Write, unix.SYS_PWRITEV: Write,
+	unix.SYS_PWRITEV2:  Write,
 	unix.SYS_FALLOCATE: Write, unix.SYS_FTRUNCATE: Write,
 	unix.SYS_FUTEX: Lock, unix.SYS_SEMOP: Lock, unix.SYS_SEMTIMEDOP: Lock, unix.SYS_FLOCK: Lock, unix.SYS_FCNTL: Lock,
-	unix.SYS_RECVFROM: Peer, unix.SYS_RECVMSG: Peer, unix.SYS_RECVMMSG: Peer, unix.SYS_SENDTO: Peer, unix.SYS_SENDMSG: Peer,
+	unix.SYS_RECVFROM: Peer, unix.SYS_RECVMSG: Peer, unix.SYS_RECVMMSG: Peer, unix.SYS_SENDTO: Peer,
+	unix.SYS_SENDMSG:  Peer,
 	unix.SYS_SENDMMSG: Peer, unix.SYS_CONNECT: Peer, unix.SYS_SENDFILE: Peer, unix.SYS_SPLICE: Peer,
-	unix.SYS_ACCEPT: Poll, unix.SYS_ACCEPT4: Poll, unix.SYS_PPOLL: Poll, unix.SYS_PSELECT6: Poll, unix.SYS_EPOLL_PWAIT: Poll,
-	unix.SYS_RT_SIGTIMEDWAIT: Sleep, unix.SYS_RT_SIGSUSPEND: Sleep, unix.SYS_NANOSLEEP: Sleep, unix.SYS_CLOCK_NANOSLEEP: Sleep,
-	unix.SYS_WAIT4: Child, unix.SYS_WAITID: Child,
+	unix.SYS_ACCEPT: Poll, unix.SYS_ACCEPT4: Poll, unix.SYS_PPOLL: Poll, unix.SYS_PSELECT6: Poll,
+	unix.SYS_EPOLL_PWAIT:     Poll,
+	unix.SYS_RT_SIGTIMEDWAIT: Sleep, unix.SYS_RT_SIGSUSPEND: Sleep, unix.SYS_NANOSLEEP: Sleep,
+	unix.SYS_CLOCK_NANOSLEEP: Sleep,
+	unix.SYS_WAIT4:           Child, unix.SYS_WAITID: Child,
 	unix.SYS_IO_GETEVENTS: AsyncIO, unix.SYS_IO_URING_ENTER: AsyncIO,
 	441: Poll, // epoll_pwait2, the same number everywhere (Linux 5.11)
 }
@@ -33,10 +39,12 @@ func Of(call int64) Kind {
 // byDescriptor are calls whose first argument names what they wait for.
 var byDescriptor = map[int64]bool{
 	unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_SYNC_FILE_RANGE: true, unix.SYS_SYNCFS: true,
-	unix.SYS_READ: true, unix.SYS_PREAD64: true, unix.SYS_READV: true, unix.SYS_PREADV: true, unix.SYS_PREADV2: true, unix.SYS_READAHEAD: true,
-	unix.SYS_WRITE: true, unix.SYS_PWRITE64: true, unix.SYS_WRITEV: true, unix.SYS_PWRITEV: true, unix.SYS_PWRITEV2: true,
+	unix.SYS_READ: true, unix.SYS_PREAD64: true, unix.SYS_READV: true, unix.SYS_PREADV: true, unix.SYS_PREADV2: true,
+	unix.SYS_READAHEAD: true,
+	unix.SYS_WRITE:     true, unix.SYS_PWRITE64: true, unix.SYS_WRITEV: true, unix.SYS_PWRITEV: true, unix.SYS_PWRITEV2: true,
 	unix.SYS_FALLOCATE: true, unix.SYS_FTRUNCATE: true, unix.SYS_FLOCK: true, unix.SYS_FCNTL: true,
-	unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true, unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true,
+	unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true, unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true,
+	unix.SYS_SENDMSG:  true,
 	unix.SYS_SENDMMSG: true, unix.SYS_CONNECT: true, unix.SYS_SENDFILE: true,
 }
 

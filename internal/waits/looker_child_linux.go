@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// All of this file but fork runs in a child that has one thread of Go's and no scheduler: nothing may grow the stack, allocate, wait for a
-// lock or be preempted. So all functions are nosplit, signals are blocked, and what they use is on the board.
+// All of this file but fork runs in a child that has one thread of Go's and no scheduler: nothing may grow the stack,
+// allocate, wait for a lock or be preempted. So all functions are nosplit, signals are blocked, and what they use is on
+// the board.
 
 // Of futex(2) and others, which package unix leaves out.
 const (
@@ -24,7 +25,8 @@ const (
 //go:norace
 func fork(b *board, parent int) (pid int, err error) {
 	all, before := [1]uint64{^uint64(0)}, [1]uint64{}
-	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&before)), 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)),
+		uintptr(unsafe.Pointer(&before)), 8, 0, 0)
 	child, _, failed := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if child == 0 && failed == 0 {
 		serve(b, uintptr(parent)) //nolint:gosec // a process number is positive
@@ -53,7 +55,8 @@ func now() int64 {
 	return at.Sec*1e9 + at.Nsec
 }
 
-// serve is all that the child does. It keeps no descriptor of its parent's, as a program for the kernel would stay for as long.
+// serve is all that the child does. It keeps no descriptor of its parent's, as a program for the kernel would stay for
+// as long.
 //
 //go:nosplit
 //go:norace
@@ -81,8 +84,9 @@ func serve(b *board, parent uintptr) {
 	}
 }
 
-// watch looks at random times around their mean. It is kept where a look is late, as no CPU was free, and each stands for the time that was
-// planned: late ones would give such times more weight than they have. One after a stop stands for a few of those that were left out.
+// watch looks at random times around their mean. It is kept where a look is late, as no CPU was free, and each stands
+// for the time that was planned: late ones would give such times more weight than they have. One after a stop stands
+// for a few of those that were left out.
 //
 //go:nosplit
 //go:norace
@@ -129,8 +133,8 @@ func wait(until int64) {
 	call(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, absolute, uintptr(unsafe.Pointer(&at)), 0)
 }
 
-// look looks once, and reports whether it saw them. It takes all words again where one that waits was ready to run: what began to run or to wait meanwhile would else be
-// taken for running both times.
+// look looks once, and reports whether it saw them. It takes all words again where one that waits was ready to run:
+// what began to run or to wait meanwhile would else be taken for running both times.
 //
 //go:nosplit
 //go:norace
@@ -199,8 +203,8 @@ const mostInherited = 1 << 14
 // mostHeld is how many descriptors are held open at most.
 const mostHeld = 256
 
-// runs reports whether a process is on a CPU or ready for one, as the kernel says in place of its system call ("running", proc_pid_syscall
-// in fs/proc/base.c).
+// runs reports whether a process is on a CPU or ready for one, as the kernel says in place of its system call
+// ("running", proc_pid_syscall in fs/proc/base.c).
 //
 //go:nosplit
 //go:norace

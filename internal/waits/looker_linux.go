@@ -12,9 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A looker is a child that looks at a server's memory many times a second. It is a fork of hostlab without an exec, so that it has one
-// thread and none of Go's: a wake-up costs 40 us of a virtual CPU, and Go's monitor takes several for each of ours (sysmon in
-// runtime/proc.go, Go 1.26). It runs functions alone that neither grow the stack nor allocate, as what exec follows does in package syscall.
+// A looker is a child that looks at a server's memory many times a second. It is a fork of hostlab without an exec, so
+// that it has one thread and none of Go's: a wake-up costs 40 us of a virtual CPU, and Go's monitor takes several for
+// each of ours (sysmon in runtime/proc.go, Go 1.26). It runs functions alone that neither grow the stack nor allocate,
+// as what exec follows does in package syscall.
 type looker struct {
 	b   *board
 	pid int
@@ -77,13 +78,15 @@ type sight struct {
 // startLooker forks.
 func startLooker() (*looker, error) {
 	size := int(unsafe.Sizeof(board{}))
-	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, fmt.Errorf("memory for looks: %w", err)
 	}
 	l := &looker{b: (*board)(unsafe.Pointer(unsafe.SliceData(mem)))} //nolint:gosec // it has that size
 	l.b.random = uint64(time.Now().UnixNano()) | 1                   //nolint:gosec // any will do
-	runtime.LockOSThread()                                           // whose signals are blocked meanwhile: a handler would run Go
+	// whose signals are blocked meanwhile: a handler would run Go
+	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if l.pid, err = fork(l.b, os.Getpid()); err != nil {
 		_ = unix.Munmap(mem)
@@ -116,8 +119,8 @@ var (
 	errSilent = errors.New("the process that looks at its memory had no CPU for 5 s")
 )
 
-// look has the child look until a time, and waits for it. A child that sleeps until its next look finds by itself that it is
-// to take it: to wake it before would be a wake-up more.
+// look has the child look until a time, and waits for it. A child that sleeps until its next look finds by itself that
+// it is to take it: to wake it before would be a wake-up more.
 func (l *looker) look(until time.Time, mean time.Duration) error {
 	b := l.b
 	b.until, b.mean, b.moments, b.missed, b.unseen = now()+int64(time.Until(until)), int64(mean), 0, 0, 0
@@ -131,7 +134,8 @@ func (l *looker) look(until time.Time, mean time.Duration) error {
 		if atomic.LoadUint32(&b.turn) == ours {
 			return nil
 		}
-		if got, err := unix.Wait4(l.pid, nil, unix.WNOHANG, nil); got == l.pid || err != nil { // its number may be another's now
+		// its number may be another's now
+		if got, err := unix.Wait4(l.pid, nil, unix.WNOHANG, nil); got == l.pid || err != nil {
 			l.pid = 0
 			return errKilled
 		}

@@ -22,8 +22,9 @@ type Seen struct {
 }
 
 // FindTransactions finds where processes keep the number of the transaction that they are in, and 0 outside of any
-// (LocalTransactionId in storage/proc.h): before 17 in front of their process number, since then three fields after it. That number,
-// which tells where they are, stands in the same record as the word; the latch before it has it, too. pids are known ones.
+// (LocalTransactionId in storage/proc.h): before 17 in front of their process number, since then three fields after it.
+// That number, which tells where they are, stands in the same record as the word; the latch before it has it, too. pids
+// are known ones.
 func (w *Words) FindTransactions(pids []int, major int) error {
 	const before, several = 1000, 2
 	found, looked := map[int]int{}, 0
@@ -93,8 +94,8 @@ func (w *Words) Group(pids []int) *Group {
 // near is how far apart pieces are at most that are read as one: two records of PostgreSQL 18 (PGPROC has 900 bytes).
 const near = 1800
 
-// Look is what all of a group do, until the next look, as far as words tell; nothing where their memory has gone, as when the server has
-// restarted.
+// Look is what all of a group do, until the next look, as far as words tell; nothing where their memory has gone, as
+// when the server has restarted.
 func (w *Words) Look(g *Group) []Seen {
 	g.seen = w.glance(g, g.seen[:0])
 	for i := range g.seen {
@@ -109,9 +110,10 @@ type Moment struct {
 	Seen    []Seen
 }
 
-// Looks looks at a group again and again until a time. ask says of whom that waits it has to find out whether it is ready to run.
-// It forgets when the last look was where that is another recording's (anew).
-func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean time.Duration, anew bool) (out []Moment, err error) {
+// Looks looks at a group again and again until a time. ask says of whom that waits it has to find out whether it is
+// ready to run. It forgets when the last look was where that is another recording's (anew).
+func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean time.Duration,
+	anew bool) (out []Moment, err error) {
 	if len(g.pids) > mostProcesses || len(g.bytes) > mostBytes || len(g.pieces) > mostProcesses {
 		return nil, fmt.Errorf("it has more than %d processes", mostProcesses)
 	}
@@ -154,7 +156,8 @@ func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean ti
 	return out, nil
 }
 
-// mostFailed is how many times in a row a child may have no CPU for seconds, or be killed, before nobody looks any more.
+// mostFailed is how many times in a row a child may have no CPU for seconds, or be killed, before nobody looks any
+// more.
 const mostFailed = 3
 
 // Missed are the looks of the child that saw nothing so far.
@@ -218,7 +221,8 @@ func (w *Words) glance(g *Group, into []Seen) []Seen {
 	return into
 }
 
-// Title is what a process says of itself where ps(1) shows its arguments; "" where it has ended. cut: it was too long for their place.
+// Title is what a process says of itself where ps(1) shows its arguments; "" where it has ended. cut: it was too long
+// for their place.
 func (w *Words) Title(pid int) (title string, cut bool) {
 	var b [longestTitle]byte
 	room := min(w.room, longestTitle)

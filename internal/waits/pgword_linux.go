@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Words reads the words in which PostgreSQL's processes say what they wait for, from their memory: no statement runs on the server.
-// Each process has a pointer to a word that all map at one address, as an exported symbol (pointers): the class is in
-// its top byte, the event in the low 16 bits, 0 is no wait.
+// Words reads the words in which PostgreSQL's processes say what they wait for, from their memory: no statement runs on
+// the server. Each process has a pointer to a word that all map at one address, as an exported symbol (pointers): the
+// class is in its top byte, the event in the low 16 bits, 0 is no wait.
 type Words struct {
 	postmaster  int
 	pointer     uint64         // where each process has its pointer: they are forks of one program
@@ -31,7 +31,8 @@ type Words struct {
 	missed      Missed
 	failed      int           // times in a row that a child ended or kept silent
 	spent       time.Duration // CPU time of those
-	odd         bool          // where a word should be was none: this build has other records, and no word is read any more
+	// where a word should be was none: this build has other records, and no word is read any more
+	odd bool
 }
 
 // OpenWords finds the symbol in the program of a server, by its first process.
@@ -118,7 +119,8 @@ func symbol(program *os.File) (at linked, err error) {
 	return at, nil
 }
 
-// modest opens a program whose symbols fit in memory, as any user may have made another to fill it: PostgreSQL's are 10,000.
+// modest opens a program whose symbols fit in memory, as any user may have made another to fill it: PostgreSQL's are
+// 10,000.
 func modest(program *os.File) (*elf.File, error) {
 	const mostFile, mostTable = 1 << 29, 1 << 24
 	if info, err := program.Stat(); err != nil || info.Size() > mostFile {
@@ -139,7 +141,8 @@ func modest(program *os.File) (*elf.File, error) {
 	return f, nil
 }
 
-// arguments finds where processes keep their titles: in the place of the arguments and the environment that the first one had.
+// arguments finds where processes keep their titles: in the place of the arguments and the environment that the first
+// one had.
 func (w *Words) arguments() error {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.postmaster))
 	if err != nil {
@@ -200,8 +203,9 @@ func (w *Words) word(pid int) (uint64, error) {
 // errNoWord is of a process that has just begun.
 var errNoWord = errors.New("it has no word yet")
 
-// Follow finds the words of processes: those that are given, and no others. One that has ended, or has no word in shared memory yet, is
-// left out, and all are where the records of 13 hold something else in its place. It looks once at each: a process keeps its word until it ends.
+// Follow finds the words of processes: those that are given, and no others. One that has ended, or has no word in
+// shared memory yet, is left out, and all are where the records of 13 hold something else in its place. It looks once
+// at each: a process keeps its word until it ends.
 func (w *Words) Follow(pids []int) {
 	if w.odd {
 		pids = nil

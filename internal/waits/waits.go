@@ -1,5 +1,5 @@
-// Package waits says what the threads of processes do and wait for, by looking at each of them many times a second: which system
-// call, on which file. It asks no server anything.
+// Package waits says what the threads of processes do and wait for, by looking at each of them many times a second:
+// which system call, on which file. It asks no server anything.
 package waits
 
 import "time"

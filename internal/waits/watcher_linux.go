@@ -18,8 +18,8 @@ import (
 	"hostlab/internal/thread"
 )
 
-// Watcher looks at threads. Those that have had a CPU since the last census are looked at each time, and for all others one
-// look stands for the time between two censuses: hundreds of idle sessions cost next to nothing.
+// Watcher looks at threads. Those that have had a CPU since the last census are looked at each time, and for all others
+// one look stands for the time between two censuses: hundreds of idle sessions cost next to nothing.
 type Watcher struct {
 	pids    func() []int
 	threads map[Thread]*watched
@@ -58,7 +58,8 @@ func (t *watched) active() bool { return t.stat >= 0 }
 
 // Open begins to watch the threads of processes, which pids lists anew at each census.
 func Open(pids func() []int) *Watcher {
-	return &Watcher{pids: pids, threads: map[Thread]*watched{}, network: map[int]string{}, asked: map[string]*asked{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+	return &Watcher{pids: pids, threads: map[Thread]*watched{}, network: map[int]string{}, asked: map[string]*asked{},
+		tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
 // Close books what is left, and lets go of all threads.
@@ -123,7 +124,8 @@ func (w *Watcher) count(now time.Time) {
 			here[id] = true
 			t := w.threads[id]
 			if t == nil {
-				t = &watched{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{}, looks: map[Wait]float64{}}
+				t = &watched{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{},
+					looks: map[Wait]float64{}}
 				w.threads[id] = t
 			} else if !t.active() {
 				if err := t.open(); err == nil {
@@ -189,8 +191,8 @@ func (id Thread) used() (time.Duration, error) {
 	return on + ready, err
 }
 
-// settle books the time since the last census: what the scheduler counted is exact, and the rest is divided as the looks saw it.
-// Looks alone are biased on a busy host: they need a CPU themselves.
+// settle books the time since the last census: what the scheduler counted is exact, and the rest is divided as the
+// looks saw it. Looks alone are biased on a busy host: they need a CPU themselves.
 func (w *Watcher) settle(id Thread, t *watched, now time.Time, ran time.Duration, counted bool) {
 	of := w.tally.Looks[id]
 	if of == nil {
@@ -350,7 +352,8 @@ func (w *Watcher) server(pid int, socket string) string {
 // manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.
 const manyPolled = 64
 
-// polled is the server that a thread in poll(2) waits for, the first of several; "": for something else, too, or that does not show.
+// polled is the server that a thread in poll(2) waits for, the first of several; "": for something else, too, or that
+// does not show.
 func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 	if len(args) < 2 {
 		return ""

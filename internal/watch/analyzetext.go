@@ -32,7 +32,8 @@ func (a *Answer) Document() *document.Document {
 			document.Titled("Not in the record", document.Quiet.Points(missing...))}}
 }
 
-// Section is the answer as a part of a report on that time. Where the time has no night and morning, it tells of all of it.
+// Section is the answer as a part of a report on that time. Where the time has no night and morning, it tells of all of
+// it.
 func (a *Answer) Section() document.Section {
 	const title = "How evenly the CPUs were used"
 	if a.Decided() {
@@ -49,7 +50,8 @@ func (a *Answer) Section() document.Section {
 		next = ". Few sessions, affinity, cpusets and bound interrupts look like this, and so do CPUs that sleep. For CPUs that wake slowly, " +
 			"ask for a night and its morning, as by --at 22:00 --for 12h."
 	}
-	return document.Titled(title, document.Line{Text: fmt.Sprintf("The CPUs were used %s: %s%s", how, w.Spread.says(), next)},
+	return document.Titled(title, document.Line{Text: fmt.Sprintf("The CPUs were used %s: %s%s", how, w.Spread.says(),
+		next)},
 		table([]Window{w}))
 }
 
@@ -63,15 +65,17 @@ func (a *Answer) host() string { return cmp.Or(a.Host, "a host without a name") 
 
 // record says what was recorded, and when it was quiet and when load began.
 func (a *Answer) record() document.Pairs {
-	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", a.host(), screen.Count(a.CPUs, "CPU"),
+	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", a.host(),
+		screen.Count(a.CPUs, "CPU"),
 		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
 	if a.Missing > 1 {
 		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s missing from the record",
 			screen.Lasting(time.Duration(a.Missing*float64(time.Second))))})
 	}
 	if a.Quiet != nil {
-		out = append(out, document.Pair{Name: "Quiet", Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From),
-			stamp(a.Quiet.To), screen.Lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
+		out = append(out, document.Pair{Name: "Quiet",
+			Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From),
+				stamp(a.Quiet.To), screen.Lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
 	}
 	if a.Onset != nil && a.First != nil && known(a.First.Busy) {
 		out = append(out, document.Pair{Name: "Load", Value: fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset),
@@ -83,17 +87,20 @@ func (a *Answer) record() document.Pairs {
 func (a *Answer) headline() string {
 	least := time.Duration(a.Limits.QuietFor) * time.Second
 	if lasts := a.To.Sub(a.From); a.Verdict == UndecidedQuiet && lasts < least {
-		return fmt.Sprintf("Not decided: the record lasts %s. It takes a quiet time of %s and the load after it, as a night and its "+
-			"morning have. Meanwhile the CPUs were %s busy.", screen.Lasting(lasts), screen.Lasting(least),
+		return fmt.Sprintf(
+			"Not decided: the record lasts %s. It takes a quiet time of %s and the load after it, as a night and its "+
+				"morning have. Meanwhile the CPUs were %s busy.", screen.Lasting(lasts), screen.Lasting(least),
 			Percent(a.Whole.Busy))
 	}
 	switch a.Verdict {
 	case UndecidedQuiet:
-		return fmt.Sprintf("Not decided: the record has no quiet time (at least %s below %s busy). Record a night and the morning "+
-			"after it, or set --quiet-below and --quiet-for.",
+		return fmt.Sprintf(
+			"Not decided: the record has no quiet time (at least %s below %s busy). Record a night and the morning "+
+				"after it, or set --quiet-below and --quiet-for.",
 			screen.Lasting(least), Percent(a.Limits.QuietBelow))
 	case UndecidedLoad:
-		return fmt.Sprintf("Not decided: it was quiet, but no load of %s or more came after that. Record longer, or set --load-above.",
+		return fmt.Sprintf(
+			"Not decided: it was quiet, but no load of %s or more came after that. Record longer, or set --load-above.",
 			Percent(a.Limits.LoadAbove))
 	case UndecidedShort:
 		return "Not decided: the record ends too soon after the load began, or the host has only one CPU. It takes a minute of load, and " +
@@ -160,9 +167,10 @@ func (a *Answer) findings() (out []string) {
 	}
 	switch {
 	case known(f.Deep) && known(f.Both) && known(f.IdleCPUs):
-		out = append(out, fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples at least a quarter "+
-			"of the CPUs slept so while another was 90 %% busy (n = %d).",
-			Percent(f.Deep), cmp.Or(a.deepest, "states that take 50 us or more to leave"), Percent(f.Both), f.Samples))
+		out = append(out,
+			fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples at least a quarter "+
+				"of the CPUs slept so while another was 90 %% busy (n = %d).",
+				Percent(f.Deep), cmp.Or(a.deepest, "states that take 50 us or more to leave"), Percent(f.Both), f.Samples))
 	default:
 		out = append(out, "Whether idle CPUs were in deep sleep is unknown: the record has no idle states.")
 	}
@@ -174,28 +182,35 @@ func (a *Answer) findings() (out []string) {
 		if a.Slow != nil && *a.Slow {
 			verdict = "slower than later"
 		}
-		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s, %s: then %s in windows of "+
-			"five minutes (n = %d).",
-			Percent(f.Clock), screen.Lasting(f.To), verdict, a.Later.Clock, a.Later.Windows))
+		out = append(out,
+			fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s, %s: then %s in windows of "+
+				"five minutes (n = %d).",
+				Percent(f.Clock), screen.Lasting(f.To), verdict, a.Later.Clock, a.Later.Windows))
 	default:
-		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s; there is no later time to "+
-			"compare with.", Percent(f.Clock), screen.Lasting(f.To)))
+		out = append(out,
+			fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s; there is no later time to "+
+				"compare with.", Percent(f.Clock), screen.Lasting(f.To)))
 	}
 	if a.Later != nil {
-		out = append(out, fmt.Sprintf("In the first %[2]s the busiest quarter did %[1]s percentage points more of the work than by chance; later "+
-			"%[3]s [%[4]s, %[5]s] in windows of five minutes (n = %[6]d).",
-			points(f.Spread.Excess()), screen.Lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low),
-			points(a.Later.Excess.High), a.Later.Windows))
+		out = append(out,
+			fmt.Sprintf(
+				"In the first %[2]s the busiest quarter did %[1]s percentage points more of the work than by chance; later "+
+					"%[3]s [%[4]s, %[5]s] in windows of five minutes (n = %[6]d).",
+				points(f.Spread.Excess()), screen.Lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low),
+				points(a.Later.Excess.High), a.Later.Windows))
 	}
 	switch {
 	case !known(f.Waited):
-		out = append(out, "Whether work waited for a CPU in that time is unknown: the record has no pressure data (PSI). Only Linux "+
-			"has it, in /proc/pressure.")
+		out = append(out,
+			"Whether work waited for a CPU in that time is unknown: the record has no pressure data (PSI). Only Linux "+
+				"has it, in /proc/pressure.")
 	case a.Unneeded != nil && *a.Unneeded:
-		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time while %s of the CPUs were idle: the idle ones could "+
-			"have helped.", Percent(f.Waited), percentOf(f.IdleCPUs)))
+		out = append(out,
+			fmt.Sprintf("Tasks waited for a CPU in %s of the time while %s of the CPUs were idle: the idle ones could "+
+				"have helped.", Percent(f.Waited), percentOf(f.IdleCPUs)))
 	case f.Waited < waitedShare:
-		out = append(out, fmt.Sprintf("Hardly any task waited for a CPU (%s of the time): idle CPUs could not have helped.", Percent(f.Waited)))
+		out = append(out, fmt.Sprintf("Hardly any task waited for a CPU (%s of the time): idle CPUs could not have helped.",
+			Percent(f.Waited)))
 	default:
 		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time, and %s of the CPUs were idle.",
 			Percent(f.Waited), percentOf(f.IdleCPUs)))
@@ -216,34 +231,42 @@ func (a *Answer) readings() (out []string) {
 				"under any power policy.", f.BusyCPUs))
 		}
 		if a.Slow == nil {
-			out = append(out, "An even load says that all CPUs got work, not that all were fast: for that see the clock, or 'hostlab assess'.")
+			out = append(out,
+				"An even load says that all CPUs got work, not that all were fast: for that see the clock, or 'hostlab assess'.")
 		}
 		return out
 	case SlowAtFirst:
-		return append(out, "A clock that rises only after minutes points to a power policy, a power cap or heat. 'hostlab check' "+
-			"names the policy; 'hostlab predict' says what another policy would do.")
+		return append(out,
+			"A clock that rises only after minutes points to a power policy, a power cap or heat. 'hostlab check' "+
+				"names the policy; 'hostlab predict' says what another policy would do.")
 	case UnevenAtFirst:
-		out = append(out, "CPUs that start to work only after minutes may have been parked or in deep sleep under a balanced power policy. "+
-			"Sessions that log on one after the other look the same, and so do caches and connection pools that fill. Check whether the "+
-			"number of sessions grew as slowly.")
+		out = append(out,
+			"CPUs that start to work only after minutes may have been parked or in deep sleep under a balanced power policy. "+
+				"Sessions that log on one after the other look the same, and so do caches and connection pools that fill. Check whether the "+
+				"number of sessions grew as slowly.")
 	case Uneven:
-		out = append(out, "If the other CPUs take their share later, they probably woke slowly (parked cores or deep sleep). If not, the cause "+
-			"may be few sessions, affinity masks, cpusets, NUMA placement or interrupts bound to some CPUs. To tell, record at least half "+
-			"an hour of load.")
+		out = append(out,
+			"If the other CPUs take their share later, they probably woke slowly (parked cores or deep sleep). If not, the cause "+
+				"may be few sessions, affinity masks, cpusets, NUMA placement or interrupts bound to some CPUs. To tell, record at least half "+
+				"an hour of load.")
 	default:
-		out = append(out, "A load that stays uneven does not come from CPUs that wake slowly. Possible causes: few sessions (OLTP without "+
-			"parallel queries), affinity masks, cpusets, NUMA placement, interrupts bound to some CPUs.")
+		out = append(out,
+			"A load that stays uneven does not come from CPUs that wake slowly. Possible causes: few sessions (OLTP without "+
+				"parallel queries), affinity masks, cpusets, NUMA placement, interrupts bound to some CPUs.")
 	}
 	if few {
-		out = append(out, fmt.Sprintf("At any moment only about %.1f of %d CPUs were busy: perhaps no more sessions were active.",
-			f.BusyCPUs, a.CPUs))
+		out = append(out,
+			fmt.Sprintf("At any moment only about %.1f of %d CPUs were busy: perhaps no more sessions were active.",
+				f.BusyCPUs, a.CPUs))
 	}
 	if a.Unneeded != nil && *a.Unneeded {
-		out = append(out, "Work waited while CPUs were idle. Parked CPUs can cause that, but look first at affinity, cpusets and CPU "+
-			"quotas of containers.")
+		out = append(out,
+			"Work waited while CPUs were idle. Parked CPUs can cause that, but look first at affinity, cpusets and CPU "+
+				"quotas of containers.")
 	} else {
-		out = append(out, "An uneven load alone is no loss and does not prove a power problem. Set the policy to high performance for a "+
-			"day, record again and compare: 'hostlab check' names the settings.")
+		out = append(out,
+			"An uneven load alone is no loss and does not prove a power problem. Set the policy to high performance for a "+
+				"day, record again and compare: 'hostlab check' names the settings.")
 	}
 	if a.Steal > 0.05 {
 		out = append(out, fmt.Sprintf("The hypervisor took %s of the time (steal): this may explain part of the pattern.",

@@ -11,7 +11,8 @@ import (
 	"hostlab/internal/host"
 )
 
-var counterPaths = []string{userTime, systemTime, idleTime, ofMaximum, performance, queueLength, switchRate, writeRate, writeTime}
+var counterPaths = []string{userTime, systemTime, idleTime, ofMaximum, performance, queueLength, switchRate, writeRate,
+	writeTime}
 
 // Counters reads Windows' performance counters. It is not safe for concurrent use.
 type Counters struct {

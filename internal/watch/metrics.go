@@ -63,7 +63,8 @@ type metric[T any] struct {
 	of         func(T) float64
 }
 
-func families[T any](of func(name string, kind prometheus.ValueType, help string) family, kind prometheus.ValueType, list []T,
+func families[T any](of func(name string, kind prometheus.ValueType, help string) family, kind prometheus.ValueType,
+	list []T,
 	labels func(int, T) []string, metrics []metric[T]) {
 	for _, m := range metrics {
 		f := of(m.name, kind, m.help)
@@ -147,7 +148,8 @@ func (e *Exposer) cpus(of func(name string, kind prometheus.ValueType, help stri
 		for _, m := range []struct {
 			mode string
 			s    float64
-		}{{"idle", t.Idle}, {"iowait", t.IOWait}, {"irq", t.IRQ}, {"nice", t.Nice}, {"softirq", t.SoftIRQ}, {"steal", t.Steal},
+		}{{"idle", t.Idle}, {"iowait", t.IOWait}, {"irq", t.IRQ}, {"nice", t.Nice}, {"softirq", t.SoftIRQ},
+			{"steal", t.Steal},
 			{"system", t.System}, {"user", t.User}} {
 			times.put(m.s, "cpu", strconv.Itoa(c.ID), "mode", m.mode)
 		}
@@ -156,17 +158,19 @@ func (e *Exposer) cpus(of func(name string, kind prometheus.ValueType, help stri
 	families(of, prometheus.GaugeValue, e.last.CPUs, cpu, []metric[CPUReading]{
 		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells, or % of Maximum Frequency on Windows.",
 			func(c CPUReading) float64 { return c.Frequency }},
-		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on " +
-			"Windows.", func(c CPUReading) float64 {
-			if hz := e.info.Highest[c.ID]; hz > 0 {
-				return hz
-			}
-			return unknown
-		}},
+		{"cpu_frequency_max_hertz",
+			"Highest frequency that the hardware of a CPU can reach, as cpufreq tells; the nominal one on " +
+				"Windows.", func(c CPUReading) float64 {
+				if hz := e.info.Highest[c.ID]; hz > 0 {
+					return hz
+				}
+				return unknown
+			}},
 		{"cpu_effective_frequency_hertz", "Frequency of a CPU while it was busy, counted.",
 			func(c CPUReading) float64 { return c.Effective }},
 	})
-	states := of("cpu_idle_state_seconds_total", prometheus.CounterValue, "Time that a CPU spent in an idle state, as cpuidle counts.")
+	states := of("cpu_idle_state_seconds_total", prometheus.CounterValue,
+		"Time that a CPU spent in an idle state, as cpuidle counts.")
 	for _, c := range e.last.CPUs {
 		named := e.info.States[c.ID]
 		for i, v := range c.States {

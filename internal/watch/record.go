@@ -30,14 +30,15 @@ const (
 
 // Head begins a recording.
 type Head struct {
-	Kind      string                 `json:"kind"`
-	Schema    int                    `json:"schema"`
-	Host      string                 `json:"host"`
-	Started   time.Time              `json:"started"`
-	Interval  float64                `json:"interval"`             // s between samples
-	CPUs      []int                  `json:"cpus"`                 // that were online
-	Highest   string                 `json:"highest,omitempty"`    // Hz of each CPU
-	States    map[string][]IdleState `json:"states,omitempty"`     // by the CPU that has them first; those after it have the same
+	Kind     string    `json:"kind"`
+	Schema   int       `json:"schema"`
+	Host     string    `json:"host"`
+	Started  time.Time `json:"started"`
+	Interval float64   `json:"interval"`          // s between samples
+	CPUs     []int     `json:"cpus"`              // that were online
+	Highest  string    `json:"highest,omitempty"` // Hz of each CPU
+	// by the CPU that has them first; those after it have the same
+	States    map[string][]IdleState `json:"states,omitempty"`
 	Effective string                 `json:"effective,omitempty"`  // what "eff" is read from
 	Disks     []string               `json:"log_disks,omitempty"`  // under the log directory
 	Unknown   []Unknown              `json:"unknown,omitempty"`    // what is not in the record, and why

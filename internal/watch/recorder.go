@@ -82,7 +82,8 @@ func (r *Recorder) begin(name, hostname string) error {
 	case json.Unmarshal(line, &h) != nil || h.Kind != Kind || !whole:
 		return &NotRecord{name, "holds something else than a record of hostlab watch; name another file"}
 	case h.Schema != Schema:
-		return &NotRecord{name, fmt.Sprintf("is a record of schema %d, and this version writes %d; name another file", h.Schema,
+		return &NotRecord{name, fmt.Sprintf("is a record of schema %d, and this version writes %d; name another file",
+			h.Schema,
 			Schema)}
 	case h.Host != hostname:
 		return &NotRecord{name, fmt.Sprintf("is a record of host %q, and this is %q; name another file", h.Host, hostname)}

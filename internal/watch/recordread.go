@@ -155,7 +155,8 @@ func (r *recordReader) head(text []byte) error {
 	}
 	switch {
 	case h.Kind == "hostlab-bursts":
-		return errors.New("this is a record of bursts, which 'hostlab predict --workload FILE' reads; expected one of 'hostlab watch --save'")
+		return errors.New(
+			"this is a record of bursts, which 'hostlab predict --workload FILE' reads; expected one of 'hostlab watch --save'")
 	case h.Kind != Kind:
 		return fmt.Errorf("kind is %.40q; a record of hostlab watch has %q", h.Kind, Kind)
 	case h.Schema != Schema:
@@ -194,8 +195,9 @@ func (r *recordReader) sample(text []byte) error {
 		return fmt.Errorf("t %g and dt %g are no time and length", l.T, l.DT)
 	}
 	if r.values += len(r.CPUs); r.values > maxValues {
-		return fmt.Errorf("too much to analyze at once (%d samples of %d CPUs); cut it, by days for instance, and keep a head line "+
-			"before each part", len(r.Points), len(r.CPUs))
+		return fmt.Errorf(
+			"too much to analyze at once (%d samples of %d CPUs); cut it, by days for instance, and keep a head line "+
+				"before each part", len(r.Points), len(r.CPUs))
 	}
 	n := len(r.now.CPUs)
 	p := Point{At: time.UnixMilli(int64(math.Round(l.T * 1000))).UTC(), Seconds: l.DT, Pressure: unknown}

@@ -94,9 +94,11 @@ func Between(info Info, a, b Reading) Sample {
 func (s Sample) cpu(info Info, a, b CPUReading) CPU {
 	up := func(from, to float64) float64 { return max(0, to-from) } // NaN where one is unknown
 	c := CPU{ID: b.ID, Frequency: b.Frequency, Effective: b.Effective, Ratio: unknown, Deep: unknown,
-		User:   knownSum(up(a.Times.User, b.Times.User), up(a.Times.Nice, b.Times.Nice)),
-		System: knownSum(up(a.Times.System, b.Times.System), up(a.Times.IRQ, b.Times.IRQ), up(a.Times.SoftIRQ, b.Times.SoftIRQ)),
-		IOWait: up(a.Times.IOWait, b.Times.IOWait), Steal: up(a.Times.Steal, b.Times.Steal), Idle: up(a.Times.Idle, b.Times.Idle)}
+		User: knownSum(up(a.Times.User, b.Times.User), up(a.Times.Nice, b.Times.Nice)),
+		System: knownSum(up(a.Times.System, b.Times.System), up(a.Times.IRQ, b.Times.IRQ),
+			up(a.Times.SoftIRQ, b.Times.SoftIRQ)),
+		IOWait: up(a.Times.IOWait, b.Times.IOWait), Steal: up(a.Times.Steal, b.Times.Steal),
+		Idle: up(a.Times.Idle, b.Times.Idle)}
 	whole := knownSum(c.User, c.System, c.IOWait, c.Steal, c.Idle)
 	for _, v := range []*float64{&c.User, &c.System, &c.IOWait, &c.Steal, &c.Idle} {
 		*v /= whole // 0/0 is NaN: unknown

@@ -45,7 +45,8 @@ type cpuFiles struct {
 // Open finds out what is to be had on a machine. What is not is in Info.Unknown; an
 // error is only a machine without /proc/stat.
 func Open(cfg Config) (*Sampler, error) {
-	s := &Sampler{tree: cfg.Tree, held: host.NewHolder(cfg.Tree, heldFiles()), cpus: map[int]*cpuFiles{}, said: map[string]bool{},
+	s := &Sampler{tree: cfg.Tree, held: host.NewHolder(cfg.Tree, heldFiles()), cpus: map[int]*cpuFiles{},
+		said: map[string]bool{},
 		info: Info{Highest: map[int]float64{}, States: map[int][]IdleState{}}}
 	s.info.Hostname = cfg.Tree.Text("/proc/sys/kernel/hostname").Or("")
 	s.stat = s.held.File("/proc/stat")
@@ -72,12 +73,14 @@ func Open(cfg Config) (*Sampler, error) {
 		s.files(c.ID)
 	}
 	if len(s.info.Highest) == 0 {
-		s.without("frequency", fmt.Errorf("%s0/cpufreq: not there or no answer; the host, not this machine, sets its clock, or no "+
-			"driver does", cpuRoot))
+		s.without("frequency",
+			fmt.Errorf("%s0/cpufreq: not there or no answer; the host, not this machine, sets its clock, or no "+
+				"driver does", cpuRoot))
 	}
 	if len(s.info.States) == 0 {
-		s.without("idle states", fmt.Errorf("%s0/cpuidle: not there; a hypervisor keeps them for itself, or no driver is loaded",
-			cpuRoot))
+		s.without("idle states",
+			fmt.Errorf("%s0/cpuidle: not there; a hypervisor keeps them for itself, or no driver is loaded",
+				cpuRoot))
 	}
 	if cfg.LogDir != "" {
 		s.findDisks(cfg.LogDir)

@@ -14,7 +14,8 @@ func TestFill(t *testing.T) {
 	for _, c := range []struct {
 		n       int
 		missing []string
-	}{{0, []string{"max", "mean", "p50", "p95", "p99"}}, {1, []string{"p95", "p99"}}, {199, []string{"p95", "p99"}}, {200, []string{"p99"}}, {999, []string{"p99"}}, {1000, nil}} {
+	}{{0, []string{"max", "mean", "p50", "p95", "p99"}}, {1, []string{"p95", "p99"}}, {199, []string{"p95", "p99"}},
+		{200, []string{"p99"}}, {999, []string{"p99"}}, {1000, nil}} {
 		var s Sample
 		var times []float64
 		for i := range c.n {

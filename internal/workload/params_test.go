@@ -31,12 +31,14 @@ type sample struct {
 }
 
 func described() Description {
-	return Description{Name: "sample", Params: &sample{Text: "a", Word: "one", Number: 3, Factor: 0.5, Time: Seconds(1), Size: 4096, Part: 0.5, Looks: []int{1}}}
+	return Description{Name: "sample", Params: &sample{Text: "a", Word: "one", Number: 3, Factor: 0.5, Time: Seconds(1),
+		Size: 4096, Part: 0.5, Looks: []int{1}}}
 }
 
 func TestCheck(t *testing.T) {
 	d := described()
-	got, err := Check(d, map[string]any{"text": "b", "number": 4, "factor": int64(2), "flag": true, "time": "150ms", "size": "64MiB",
+	got, err := Check(d, map[string]any{"text": "b", "number": 4, "factor": int64(2), "flag": true, "time": "150ms",
+		"size": "64MiB",
 		"list": []any{"a_b", int64(1), 2.5, true, ""}, "table": map[string]any{"A": "x y", "B": int64(1)}, "needed": int64(7),
 		"part": "30 %", "looks": []any{int64(2), int64(5)}, "label": true, "tags": []any{"red"}})
 	if err != nil {
@@ -78,7 +80,8 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s = %v gave %v, want %s", name, c.value, err, c.want)
 		}
 	}
-	for name, v := range map[string]any{"time": "1m", "factor": 0.0, "list": []any{[]any{}}, "table": map[string]any{"A": []any{}}, "size": "5kB", "label": []any{}, "text": "\xff"} {
+	for name, v := range map[string]any{"time": "1m", "factor": 0.0, "list": []any{[]any{}},
+		"table": map[string]any{"A": []any{}}, "size": "5kB", "label": []any{}, "text": "\xff"} {
 		if _, err := Check(described(), map[string]any{name: v, "needed": int64(1)}); (err == nil) != (name == "factor") {
 			t.Errorf("%s = %v gave %v", name, v, err)
 		}
@@ -90,7 +93,8 @@ func TestCheckRefuses(t *testing.T) {
 	// All at once, in the order of their names.
 	_, err = Check(described(), map[string]any{"word": "x", "flag": int64(2)})
 	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], "parameter flag") || !strings.HasPrefix(lines[2], "parameter needed: missing") {
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "parameter flag") ||
+		!strings.HasPrefix(lines[2], "parameter needed: missing") {
 		t.Errorf("%q", lines)
 	}
 }
@@ -105,10 +109,13 @@ func TestTyped(t *testing.T) {
 		{"part", "3 %", Share(0.03)}, {"part", "0.03", Share(0.03)}, {"part", "120%", nil}, {"part", "x%", nil},
 		{"flag", "on", true}, {"flag", "No", false}, {"flag", "maybe", nil},
 		{"time", "1m30s", nil}, {"time", "2s", Seconds(2)}, {"time", "2", nil},
-		{"size", "1.5 MiB", Bytes(3 << 19)}, {"size", "64kib", Bytes(64 << 10)}, {"size", "8192", Bytes(8192)}, {"size", "64MB", nil},
+		{"size", "1.5 MiB", Bytes(3 << 19)}, {"size", "64kib", Bytes(64 << 10)}, {"size", "8192", Bytes(8192)},
+		{"size", "64MB", nil},
 		{"size", "1e30GiB", nil}, {"size", "9999999999GiB", nil},
-		{"list", "a  b", []Word{"a", "b"}}, {"list", `["a b", ""]`, []Word{"a b", ""}}, {"list", `["a`, nil}, {"list", "", []Word{}},
-		{"table", "A=1 B=x=y", map[string]Word{"A": "1", "B": "x=y"}}, {"table", `{"A": "b c"}`, map[string]Word{"A": "b c"}}, {"table", "A", nil},
+		{"list", "a  b", []Word{"a", "b"}}, {"list", `["a b", ""]`, []Word{"a b", ""}}, {"list", `["a`, nil},
+		{"list", "", []Word{}},
+		{"table", "A=1 B=x=y", map[string]Word{"A": "1", "B": "x=y"}}, {"table", `{"A": "b c"}`, map[string]Word{"A": "b c"}},
+		{"table", "A", nil},
 		{"word", "two", "two"}, {"word", "three", nil},
 	} {
 		got, err := With(described().Params, c.name, c.text)
@@ -131,12 +138,17 @@ func TestTextRoundTrip(t *testing.T) {
 		List  []Word          `toml:"list"`
 		Table map[string]Word `toml:"table"`
 	}
-	words := rapid.Map(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"[", "{", "a b", "=", "", "<&>", "\u2028"})), func(s string) Word { return Word(s) })
+	words := rapid.Map(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"[", "{", "a b", "=", "", "<&>", "\u2028"})),
+		func(s string) Word { return Word(s) })
 	rapid.Check(t, func(t *rapid.T) {
-		given := &free{Text: rapid.String().Draw(t, "text"), Int: rapid.Int().Draw(t, "int"), Float: rapid.Float64Range(-1e300, 1e300).Draw(t, "float"),
-			Share: Share(rapid.Float64Range(0, 1).Draw(t, "share")), Flag: rapid.Bool().Draw(t, "flag"), Time: Span{time.Duration(rapid.Int64().Draw(t, "time"))},
+		given := &free{Text: rapid.String().Draw(t, "text"), Int: rapid.Int().Draw(t, "int"),
+			Float: rapid.Float64Range(-1e300, 1e300).Draw(t, "float"),
+			Share: Share(rapid.Float64Range(0, 1).Draw(t, "share")), Flag: rapid.Bool().Draw(t, "flag"),
+			Time: Span{time.Duration(rapid.Int64().Draw(t, "time"))},
 			Size: Bytes(rapid.Int64Range(-1<<20, 1<<20).Draw(t, "size") << rapid.IntRange(0, 20).Draw(t, "shift")),
-			List: rapid.SliceOf(words).Draw(t, "list"), Table: rapid.MapOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"{A", "A=", ""})), words).Draw(t, "table")}
+			List: rapid.SliceOf(words).Draw(t, "list"),
+			Table: rapid.MapOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"{A", "A=", ""})), words).Draw(t,
+				"table")}
 		var got Params = &free{}
 		for _, p := range (Description{Params: given}).List() {
 			var err error

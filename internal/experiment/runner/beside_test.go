@@ -11,8 +11,8 @@ import (
 
 const jitterWorkload = "[workload]\nname = \"null\"\nwarmup = 0\njitter = 0.001\n[[response]]\nname = \"seconds\"\nprimary = true\n"
 
-// Pairs of the baseline with itself run before the plan, and runs that hold the level after it, where an effect would be
-// none; an experiment that was interrupted in either goes on with what is left.
+// Pairs of the baseline with itself run before the plan, and runs that hold the level after it, where an effect would
+// be none; an experiment that was interrupted in either goes on with what is left.
 func TestBlocksBesideThePlan(t *testing.T) {
 	for _, stop := range []int{-1, 3, 30} {
 		b := newBench(t, head(10, "aa = 3")+levelFactor+jitterWorkload)
@@ -37,7 +37,8 @@ func TestBlocksBesideThePlan(t *testing.T) {
 				order = append(order, run.Block)
 			}
 		}
-		if len(order) != 14 || order[0] != 10 || order[2] != 12 || order[3] != 0 || order[12] != 9 || order[13] != 13 || len(r.Runs) != 6+20+30 {
+		if len(order) != 14 || order[0] != 10 || order[2] != 12 || order[3] != 0 || order[12] != 9 || order[13] != 13 ||
+			len(r.Runs) != 6+20+30 {
 			t.Errorf("stopped at %d: blocks %v, %d runs", stop, order, len(r.Runs))
 		}
 		testkit.Is(t, 10, r.End.Blocks, "stopped at", stop, "ended", r.End)

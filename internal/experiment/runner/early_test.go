@@ -55,17 +55,20 @@ func TestFirstRunsDisturbed(t *testing.T) {
 	b.busy(always)
 	b.take(time.Hour)
 	testkit.OK(t, b.run())
-	if len(*heard) != 1 || !strings.Contains((*heard)[0], "other processes took 10 % of the CPUs, above max_foreign_cpu 3 %") {
+	if len(*heard) != 1 || !strings.Contains((*heard)[0],
+		"other processes took 10 % of the CPUs, above max_foreign_cpu 3 %") {
 		t.Errorf("heard %q", *heard)
 	}
-	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "all of the first 2 runs were disturbed") || !strings.Contains(b.notes[0], "up to 3 times") {
+	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "all of the first 2 runs were disturbed") ||
+		!strings.Contains(b.notes[0], "up to 3 times") {
 		t.Errorf("notes %q", b.notes)
 	}
 }
 
 // Each kind of problem is spoken of once: a guard, a command, a read-back.
 func TestFirstRunsOfEachKind(t *testing.T) {
-	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "retries = 2", "retries = 9\nfail = 3", 1)+limit3)
+	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "retries = 2", "retries = 9\nfail = 3",
+		1)+limit3)
 	heard := b.heard()
 	b.busy(func(n int) bool { return n < 9 })
 	testkit.OK(t, b.run())
@@ -80,7 +83,8 @@ func TestFirstRunsOfEachKind(t *testing.T) {
 
 // Once runs count, a disturbed one is nothing to speak of, and half a block of them is.
 func TestLaterRunsDisturbed(t *testing.T) {
-	study := head(8, "") + strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid", "top"`, 1) + nullWorkload + limit3
+	study := head(8, "") + strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid", "top"`,
+		1) + nullWorkload + limit3
 	for name, c := range map[string]struct {
 		which func(n int) bool
 		want  int
@@ -104,9 +108,11 @@ func TestNoRunCounts(t *testing.T) {
 		runs int
 		want string
 	}{
-		"short runs":   {25 * time.Second, limit3, 4, "stopped: none of the first 4 runs counts, the last because other processes took"},
-		"long runs":    {20 * time.Minute, limit3, 2, "none of the first 2 runs counts"},
-		"blinks":       {time.Second, limit3, 10, "void or failed 6 times"}, // over before whatever disturbs may be; by the seed, one of two has had 4
+		"short runs": {25 * time.Second, limit3, 4,
+			"stopped: none of the first 4 runs counts, the last because other processes took"},
+		"long runs": {20 * time.Minute, limit3, 2, "none of the first 2 runs counts"},
+		// over before whatever disturbs may be; by the seed, one of two has had 4
+		"blinks":       {time.Second, limit3, 10, "void or failed 6 times"},
 		"read-back":    {time.Minute, "", 4, "none of the first 4 runs counts, the last because factor power reads"},
 		"with marking": {time.Minute, marked, 0, ""},
 	} {
@@ -115,7 +121,8 @@ func TestNoRunCounts(t *testing.T) {
 			if name == "read-back" {
 				factor = strings.Replace(factor, `"echo {level} > level"`, `"echo {level}"`, 1)
 			}
-			b := newBench(t, head(6, "")+factor+strings.Replace(nullWorkload, "warmup = 1\nretries = 2", "warmup = 0\nretries = 5", 1)+c.more)
+			b := newBench(t, head(6, "")+factor+strings.Replace(nullWorkload, "warmup = 1\nretries = 2",
+				"warmup = 0\nretries = 5", 1)+c.more)
 			b.busy(always)
 			b.take(c.each)
 			if name == "read-back" { // it ends before the watcher is asked

@@ -134,7 +134,8 @@ func killGovernor() {
 	for _, file := range list {
 		line, _ := os.ReadFile(file)
 		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
-		if strings.HasPrefix(string(line), "hostlab-worker") && strings.Contains(string(status), fmt.Sprintf("PPid:\t%d\n", os.Getpid())) {
+		if strings.HasPrefix(string(line), "hostlab-worker") &&
+			strings.Contains(string(status), fmt.Sprintf("PPid:\t%d\n", os.Getpid())) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
@@ -153,7 +154,8 @@ func TestTooFine(t *testing.T) {
 		ended      float64
 		doubt, err string
 	}{
-		{5 * ms, seen(0.005), 0, "", "took 5ms, too short to emulate a clock: processes are looked at every 8ms, and a run at full speed has to last 40ms"},
+		{5 * ms, seen(0.005), 0, "",
+			"took 5ms, too short to emulate a clock: processes are looked at every 8ms, and a run at full speed has to last 40ms"},
 		{39 * ms, seen(0.039), 0.039, "", "too short"},
 		{40 * ms, seen(0.04), 0, "", ""}, // a worker that lives on
 		{159 * ms, slowed(0.08, 0.08), 0, "", "a run that is slowed down has to last 160ms"},

@@ -33,7 +33,8 @@ func (b *bench) counters() (file string) {
 	b.t.Helper()
 	dir := filepath.Join(b.tree, "sys/class/powercap/intel-rapl:0")
 	testkit.OK(b.t, os.MkdirAll(dir, 0o755))
-	for name, text := range map[string]string{"name": "package-0", "energy_uj": "100", "max_energy_range_uj": "262143328850"} {
+	for name, text := range map[string]string{"name": "package-0", "energy_uj": "100",
+		"max_energy_range_uj": "262143328850"} {
 		testkit.OK(b.t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600))
 	}
 	return filepath.Join(dir, "energy_uj")
@@ -63,7 +64,8 @@ func TestNoEnergy(t *testing.T) {
 	testkit.OK(t, os.WriteFile(filepath.Join(b.dir, "ENERGY"), []byte("0\n"), 0o600))
 	testkit.OK(t, b.run())
 	for _, r := range b.record().Runs {
-		if r.Status != result.OK || len(r.Missing["energy_j"]) < len(why) || r.Missing["energy_j"][:len(why)] != why || r.Missing["energy_op_j"] != r.Missing["energy_j"] {
+		if r.Status != result.OK || len(r.Missing["energy_j"]) < len(why) || r.Missing["energy_j"][:len(why)] != why ||
+			r.Missing["energy_op_j"] != r.Missing["energy_j"] {
 			t.Fatalf("%+v", r)
 		}
 	}

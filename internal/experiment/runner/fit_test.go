@@ -32,7 +32,8 @@ func TestExhaustedMarks(t *testing.T) {
 	testkit.Same(t, want, b.statuses()[:9])
 	r := b.record()
 	for i, marked := range []bool{true, false, false, false, false, true, true, false, false, false} { // 0 is the warm-up
-		if run := r.Runs[i]; (run.Contaminated != "") != marked || marked && (run.Reason != "" || !strings.Contains(run.Contaminated, "above max_foreign_cpu 3 %")) {
+		if run := r.Runs[i]; (run.Contaminated != "") != marked || marked &&
+			(run.Reason != "" || !strings.Contains(run.Contaminated, "above max_foreign_cpu 3 %")) {
 			t.Errorf("run %d: reason %q, contaminated %q", i, run.Reason, run.Contaminated)
 		}
 	}
@@ -41,7 +42,8 @@ func TestExhaustedMarks(t *testing.T) {
 // A run that failed after others were void is no reason to stop: only as many
 // failures are as retries allows.
 func TestExhaustedAndFailed(t *testing.T) {
-	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0\nfail = 5", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n")
+	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0\nfail = 5", 1)+
+		"[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n")
 	b.under = func(n int) conditions {
 		c := conditions{known: true, throttles: -1}
 		if n < 10 {
@@ -64,7 +66,8 @@ func TestExhaustedAndFailed(t *testing.T) {
 
 // Without it the experiment stops.
 func TestExhaustedStops(t *testing.T) {
-	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\n")
+	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1)+
+		"[guard]\nmax_foreign_cpu = \"3%\"\n")
 	b.under = func(int) conditions {
 		return conditions{known: true, throttles: -1, Taken: proc.Taken{Foreign: 0.1}}
 	}
@@ -82,16 +85,21 @@ func TestDoubt(t *testing.T) {
 		foreign     float64
 		want        result.Run
 	}{
-		"none":           {want: result.Run{Status: result.OK}},
-		"void":           {doubt: "the CPUs moved", want: result.Run{Status: result.Void, Reason: "the CPUs moved"}},
-		"guard first":    {doubt: "the CPUs moved", foreign: 0.1, want: result.Run{Status: result.Void, Reason: "other processes took 10 % of the CPUs, above max_foreign_cpu 3 %"}},
-		"not exhausted":  {mark: true, attempt: 2, doubt: "the CPUs moved", want: result.Run{Status: result.Void, Reason: "the CPUs moved"}},
-		"exhausted":      {mark: true, attempt: 3, doubt: "the CPUs moved", want: result.Run{Status: result.OK, Contaminated: "the CPUs moved"}},
-		"another kernel": {mark: true, attempt: 3, doubt: "the CPUs moved", host: "6.2", want: result.Run{Status: result.Void, Reason: "the host changed, in what guard.fingerprint lists: kernel"}},
+		"none": {want: result.Run{Status: result.OK}},
+		"void": {doubt: "the CPUs moved", want: result.Run{Status: result.Void, Reason: "the CPUs moved"}},
+		"guard first": {doubt: "the CPUs moved", foreign: 0.1,
+			want: result.Run{Status: result.Void, Reason: "other processes took 10 % of the CPUs, above max_foreign_cpu 3 %"}},
+		"not exhausted": {mark: true, attempt: 2, doubt: "the CPUs moved",
+			want: result.Run{Status: result.Void, Reason: "the CPUs moved"}},
+		"exhausted": {mark: true, attempt: 3, doubt: "the CPUs moved",
+			want: result.Run{Status: result.OK, Contaminated: "the CPUs moved"}},
+		"another kernel": {mark: true, attempt: 3, doubt: "the CPUs moved", host: "6.2",
+			want: result.Run{Status: result.Void, Reason: "the host changed, in what guard.fingerprint lists: kernel"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &session{levels: &levels{}, x: &result.Experiment{Host: map[string]string{"kernel": "6.1"}},
-				study: &experiment.Study{Guard: experiment.Guard{MaxForeignCPU: &limit, Mark: c.mark, Fingerprint: []string{"kernel"}}, Workload: experiment.Workload{Retries: 2}},
+				study: &experiment.Study{Guard: experiment.Guard{MaxForeignCPU: &limit, Mark: c.mark,
+					Fingerprint: []string{"kernel"}}, Workload: experiment.Workload{Retries: 2}},
 				sys: &system{fingerprint: func([]string) map[string]string {
 					if c.host != "" {
 						return map[string]string{"kernel": c.host}
@@ -100,8 +108,10 @@ func TestDoubt(t *testing.T) {
 				}}}
 			r := &result.Run{Status: result.OK, Attempt: c.attempt}
 			s.guard(t.Context(), r, conditions{known: true, Taken: proc.Taken{Foreign: c.foreign}}, nil, c.doubt)
-			if r.Status != c.want.Status || !strings.HasPrefix(r.Reason, c.want.Reason) || (r.Reason == "") != (c.want.Reason == "") || r.Contaminated != c.want.Contaminated {
-				t.Errorf("%s, %q, contaminated %q; want %s, %q, %q", r.Status, r.Reason, r.Contaminated, c.want.Status, c.want.Reason, c.want.Contaminated)
+			if r.Status != c.want.Status || !strings.HasPrefix(r.Reason, c.want.Reason) ||
+				(r.Reason == "") != (c.want.Reason == "") || r.Contaminated != c.want.Contaminated {
+				t.Errorf("%s, %q, contaminated %q; want %s, %q, %q", r.Status, r.Reason, r.Contaminated, c.want.Status,
+					c.want.Reason, c.want.Contaminated)
 			}
 		})
 	}
@@ -126,7 +136,8 @@ func cpus(cores, threads int) workload.Machine {
 // A resume takes from the record what was measured, and refuses a machine that has
 // other levels or places than then.
 func TestRefit(t *testing.T) {
-	text := head(8, "") + "[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"sibling\"]\n[workload]\nname = \"scanlock\"\n"
+	text := head(8, "") +
+		"[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"sibling\"]\n[workload]\nname = \"scanlock\"\n"
 	s := parse(t, t.TempDir(), text)
 	fit := func(m workload.Machine) *result.Experiment {
 		st := testkit.Must(experiment.Fit(s, m, nil))(t)
@@ -172,7 +183,8 @@ func (picky) Lacks(p workload.Params, _ host.Tree) string {
 
 // What a host lacks for a level of a parameter is found before anything runs.
 func TestLacks(t *testing.T) {
-	s := parse(t, t.TempDir(), head(8, "")+"[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"same\"]\n[workload]\nname = \"scanlock\"\n")
+	s := parse(t, t.TempDir(), head(8, "")+
+		"[[factor]]\nname = \"scanner\"\nparameter = \"scanner\"\nlevels = [\"none\", \"core\", \"same\"]\n[workload]\nname = \"scanlock\"\n")
 	s.Work = picky{s.Work}
 	testkit.Same(t, map[string]string{"core": "no page is reserved"}, Look(s, s.Factors[0]).Lacks)
 }

@@ -93,7 +93,8 @@ func killOnce(t *testing.T, dir string, kill bool) (ok bool, output string) {
 	}
 }
 
-// kept checks that no run is lost: the runner names each recorded run in the file "told", and the record has to have it.
+// kept checks that no run is lost: the runner names each recorded run in the file "told", and the record has to have
+// it.
 func (b *bench) kept() {
 	b.t.Helper()
 	recorded := map[string]bool{}

@@ -66,7 +66,8 @@ func testLeftovers(t *testing.T, restore bool) {
 	}
 	if restore {
 		names, err := EndLeftovers(b.cfg.Dir)
-		if err != nil || !slices.Contains(names, "sleep "+strconv.Itoa(child)) || !slices.Contains(names, "sleep "+strconv.Itoa(daemon)) || runs(child) || runs(daemon) {
+		if err != nil || !slices.Contains(names, "sleep "+strconv.Itoa(child)) ||
+			!slices.Contains(names, "sleep "+strconv.Itoa(daemon)) || runs(child) || runs(daemon) {
 			t.Errorf("ended %q, error %v; the child runs: %v, the daemon: %v", names, err, runs(child), runs(daemon))
 		}
 		return
@@ -87,14 +88,16 @@ func testLeftovers(t *testing.T, restore bool) {
 	if runs(child) || runs(daemon) {
 		t.Errorf("the child runs: %v, the daemon: %v", runs(child), runs(daemon))
 	}
-	if text := strings.Join(b.notes, "\n"); !strings.Contains(text, "sleep "+strconv.Itoa(child)) || !strings.Contains(text, "running, which was ended") {
+	if text := strings.Join(b.notes, "\n"); !strings.Contains(text, "sleep "+strconv.Itoa(child)) ||
+		!strings.Contains(text, "running, which was ended") {
 		t.Errorf("notes %q", text)
 	}
 }
 
 // A run whose program leaves a daemon counts, but marked, and the daemon is ended.
 func TestRunLeavesDaemon(t *testing.T) {
-	b := newBench(t, head(6, "")+strings.Replace(leftoverStudy, "test -e quick && exit; setsid sleep 300 & echo $! > daemon; sleep 300 & echo $! > child.new; mv child.new child; wait", "setsid sleep 300 & echo $! > daemon", 1))
+	b := newBench(t, head(6, "")+strings.Replace(leftoverStudy,
+		"test -e quick && exit; setsid sleep 300 & echo $! > daemon; sleep 300 & echo $! > child.new; mv child.new child; wait", "setsid sleep 300 & echo $! > daemon", 1))
 	testkit.OK(t, b.run())
 	const why = "left a process running (sleep, in a session of its own), which was ended"
 	b.complete()
@@ -111,7 +114,8 @@ func TestRunLeavesDaemon(t *testing.T) {
 // What a factor's commands start may be a server that the runs need: it lives, and is told
 // of in the end.
 func TestLevelsStartServer(t *testing.T) {
-	b := newBench(t, head(6, "")+strings.Replace(levelFactor, `echo {level} > level"]`, `echo {level} > level; test -e server || { setsid sleep 300 >/dev/null 2>&1 & echo $! > server; }"]`, 1)+nullWorkload)
+	b := newBench(t, head(6, "")+strings.Replace(levelFactor, `echo {level} > level"]`,
+		`echo {level} > level; test -e server || { setsid sleep 300 >/dev/null 2>&1 & echo $! > server; }"]`, 1)+nullWorkload)
 	defer func() { _ = unix.Kill(b.pid("server"), unix.SIGKILL) }()
 	testkit.OK(t, b.run())
 	server := b.pid("server")
@@ -142,7 +146,10 @@ func TestPlantedMark(t *testing.T) {
 	testkit.OK(t, cmd.Run())
 	var planted *proc.Held
 	for end := testkit.End(t); planted == nil; time.Sleep(time.Millisecond) {
-		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool { return h.Name == "sleep" && slices.Contains(h.Environ(), workload.Mark(work)) }) {
+		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool {
+			return h.Name == "sleep" &&
+				slices.Contains(h.Environ(), workload.Mark(work))
+		}) {
 			planted = h
 		}
 		if time.Now().After(end) {

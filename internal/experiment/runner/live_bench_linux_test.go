@@ -18,14 +18,16 @@ import (
 
 // What a busy host may decide otherwise is a benchmark: see bench/livekill.
 
-// A level that makes commits several times as long is taken back within a look, and for good if the baseline is calm then.
+// A level that makes commits several times as long is taken back within a look, and for good if the baseline is calm
+// then.
 func TestLiveHarm(t *testing.T) {
 	c := startCluster(t)
 	period := counted(t, "LIVE_PERIOD", 6)
 	for range counted(t, "LIVE_HARMS", 1) {
 		b := newServed(t, steady)
 		text := livePostgres(c, "commit_delay", strconv.Itoa(counted(t, "LIVE_DELAY", 100000)), period, 6)
-		b.study = parse(t, b.dir, strings.Replace(text, "[harm]", "[harm]\nstrikes = 1", 1)) // the baseline is held for 90 looks after each
+		// the baseline is held for 90 looks after each
+		b.study = parse(t, b.dir, strings.Replace(text, "[harm]", "[harm]\nstrikes = 1", 1))
 		b.cfg.sys = nil
 		testkit.OK(t, b.run())
 		r := b.record()
@@ -55,11 +57,13 @@ func TestLiveHarm(t *testing.T) {
 func compressed(t *testing.T, c *cluster, parameter, level string) (e analysis.Effect, truth float64) {
 	t.Helper()
 	b := newServed(t, steady)
-	text := strings.Replace(livePostgres(c, parameter, level, 2, counted(t, "LIVE_PAIRS", 7)), `responses = ["elapsed_per_transaction"]`, `responses = ["elapsed_per_transaction"]`+"\nabove = 10", 1)
+	text := strings.Replace(livePostgres(c, parameter, level, 2, counted(t, "LIVE_PAIRS", 7)),
+		`responses = ["elapsed_per_transaction"]`, `responses = ["elapsed_per_transaction"]`+"\nabove = 10", 1)
 	// PostgreSQL's sessions report their transactions once a second.
 	text = strings.Replace(text, `settle = "300ms"`, `settle = "1200ms"`, 1)
 	text = strings.Replace(text, "load = \"transactions_per_s\"", "", 1) // of clients that wait, it is an effect too
-	b.study = parse(t, b.dir, strings.Replace(text, "primary = true", "primary = true\ncompare = \"difference\"\nequiv = \"500us\"", 1))
+	b.study = parse(t, b.dir, strings.Replace(text, "primary = true",
+		"primary = true\ncompare = \"difference\"\nequiv = \"500us\"", 1))
 	b.cfg.sys = nil
 	testkit.OK(t, b.run())
 	r := b.record()
@@ -77,7 +81,8 @@ func compressed(t *testing.T, c *cluster, parameter, level string) (e analysis.E
 	}
 	truth = stats.Median(pairs)
 	e = analysis.Analyse(r.Experiment, r.Runs, r.End).Effects[0]
-	t.Logf("%s %s: %s, %.2f ms (%.2f to %.2f); the clients say %.2f ms", parameter, level, e.Verdict, 1e3*e.Value, 1e3*e.Low, 1e3*e.High, 1e3*truth)
+	t.Logf("%s %s: %s, %.2f ms (%.2f to %.2f); the clients say %.2f ms", parameter, level, e.Verdict, 1e3*e.Value,
+		1e3*e.Low, 1e3*e.High, 1e3*truth)
 	return e, truth
 }
 
@@ -97,7 +102,8 @@ func TestLiveEffect(t *testing.T) {
 		}
 	}
 	for range counted(t, "LIVE_AA", 0) {
-		if e, _ := compressed(t, c, "deadlock_timeout", "7s"); e.Verdict == analysis.CostsMore || e.Verdict == analysis.CostsLess {
+		if e, _ := compressed(t, c, "deadlock_timeout", "7s"); e.Verdict == analysis.CostsMore ||
+			e.Verdict == analysis.CostsLess {
 			t.Errorf("%s where nothing has an effect", e.Verdict)
 		}
 	}

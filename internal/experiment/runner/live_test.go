@@ -30,7 +30,8 @@ type served struct {
 const looksOfRun = 20
 
 func (s *served) Describe() workload.Description {
-	return workload.Description{Name: "served", Live: true, Responses: []workload.Response{{Name: "latency_p99", Unit: "s", Better: "lower"}, {Name: "load", Unit: "1/s"}}}
+	return workload.Description{Name: "served", Live: true,
+		Responses: []workload.Response{{Name: "latency_p99", Unit: "s", Better: "lower"}, {Name: "load", Unit: "1/s"}}}
 }
 
 func (s *served) Open(context.Context, workload.Config) (workload.Session, error) { return s, nil }
@@ -49,7 +50,8 @@ func (s *served) Run(ctx context.Context, r workload.Request) (out workload.Samp
 		sum += v
 		out.Set("latency_p99", sum/float64(n+1))
 		out.Set("load", 100)
-		harmed := r.Look != nil && r.Look(workload.Bin{At: time.Duration(n+1) * time.Second, Lasted: time.Second, Values: out.Values}) != nil
+		harmed := r.Look != nil && r.Look(workload.Bin{At: time.Duration(n+1) * time.Second, Lasted: time.Second,
+			Values: out.Values}) != nil
 		if harmed {
 			break
 		}
@@ -94,7 +96,9 @@ func newServed(t *testing.T, takes func(level string) (float64, error), harm ...
 	b := newBench(t, head(25, "")+levelFactor+nullWorkload)
 	known := Known()
 	known.Workloads = []workload.Workload{&served{level: filepath.Join(b.dir, "level"), takes: takes}}
-	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir, []byte(strings.Replace(liveStudy, "[harm]", strings.Join(append([]string{"[harm]"}, harm...), "\n"), 1)), experiment.Overrides{}, known)
+	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir,
+		[]byte(strings.Replace(liveStudy, "[harm]", strings.Join(append([]string{"[harm]"}, harm...), "\n"), 1)),
+		experiment.Overrides{}, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +137,9 @@ func TestHarmIsStopped(t *testing.T) {
 			continue
 		}
 		struck++
-		if run.Status != result.OK || r.Experiment.Cells[run.Cell].Levels["power"] != "high" || run.After["power"] != "original" || run.Values["latency_p99"] != 0.030 || !strings.Contains(run.Harm, "above the baseline's") {
+		if run.Status != result.OK || r.Experiment.Cells[run.Cell].Levels["power"] != "high" ||
+			run.After["power"] != "original" || run.Values["latency_p99"] != 0.030 ||
+			!strings.Contains(run.Harm, "above the baseline's") {
 			t.Errorf("%+v", run)
 		}
 	}
@@ -268,8 +274,8 @@ func TestFailureBringsTheBaseline(t *testing.T) {
 }
 
 // Two experiments on one host's live services would disturb each other.
-// A restart of the service is no failure of a level: its pair begins anew, in the order of its coin, and the verdict is made
-// of whole pairs.
+// A restart of the service is no failure of a level: its pair begins anew, in the order of its coin, and the verdict is
+// made of whole pairs.
 func TestRestartBeginsThePairAnew(t *testing.T) {
 	looks := 0
 	b := newServed(t, func(string) (float64, error) {
@@ -286,11 +292,14 @@ func TestRestartBeginsThePairAnew(t *testing.T) {
 			third = append(third, fmt.Sprint(run.Slot, run.Attempt, " ", run.Status, " ", run.Restarted, " ", run.Withdrawn))
 		}
 	}
-	if want := []string{"0 1 void false true", "1 1 void true false", "0 2 ok false false", "1 2 ok false false"}; !slices.Equal(third, want) {
+	if want := []string{"0 1 void false true", "1 1 void true false", "0 2 ok false false",
+		"1 2 ok false false"}; !slices.Equal(third, want) {
 		t.Errorf("%q, want %q", third, want)
 	}
 	a := analysis.Analyse(r.Experiment, r.Runs, r.End)
-	if e := a.Effects[0]; a.Blocks != 8 || e.Failing != nil || !strings.HasPrefix(strings.Join(a.Warnings, " "), "pair 3: the service has ended or was restarted; what was seen of the pair") {
+	if e := a.Effects[0]; a.Blocks != 8 || e.Failing != nil ||
+		!strings.HasPrefix(strings.Join(a.Warnings, " "),
+			"pair 3: the service has ended or was restarted; what was seen of the pair") {
 		t.Errorf("%d pairs, failing %+v, warnings %q", a.Blocks, e.Failing, a.Warnings)
 	}
 }
@@ -303,7 +312,8 @@ func TestOneLiveExperiment(t *testing.T) {
 		watch(p)
 		if p.Last != nil && !tried {
 			tried = true
-			other.fails(other.run(), fmt.Sprintf("another hostlab, pid %d, runs an experiment on a live service", os.Getpid()), fmt.Sprint("kill ", os.Getpid()))
+			other.fails(other.run(), fmt.Sprintf("another hostlab, pid %d, runs an experiment on a live service", os.Getpid()),
+				fmt.Sprint("kill ", os.Getpid()))
 		}
 	}
 	if err := b.run(); err != nil || !tried {

@@ -58,8 +58,10 @@ func TestRunsAreNumbered(t *testing.T) {
 func TestZeroIsKeptWithAHint(t *testing.T) {
 	work, _ := all.Find("null")
 	sample := workload.Sample{Values: map[string]float64{"seconds": 0}, Zero: map[string]string{"seconds": "take hours"}}
-	for compare, want := range map[result.Comparison][]string{result.Ratio: {"seconds is 0: take hours"}, result.Difference: nil} {
-		s := &session{study: &experiment.Study{Work: work, Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
+	for compare, want := range map[result.Comparison][]string{result.Ratio: {"seconds is 0: take hours"},
+		result.Difference: nil} {
+		s := &session{study: &experiment.Study{Work: work,
+			Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
 		r := &result.Run{}
 		if err := s.responses(r, sample); err != nil {
 			t.Error(err)

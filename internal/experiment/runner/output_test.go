@@ -25,12 +25,14 @@ func TestOutputIsBounded(t *testing.T) {
 	var names []string
 	for i := range keptFiles + 5 {
 		r := &result.Run{Slot: i % 3, Start: time.Unix(1e9+int64(i), 0)}
-		names = append(names, s.keepOutput(r, fmt.Errorf("failed: %w", &workload.Failure{Err: errors.New("x"), Stdout: flood, Stderr: flood}), i%4 == 0))
+		names = append(names, s.keepOutput(r, fmt.Errorf("failed: %w",
+			&workload.Failure{Err: errors.New("x"), Stdout: flood, Stderr: flood}), i%4 == 0))
 	}
 	for i, name := range names {
 		data, err := os.ReadFile(name)
 		testkit.Is(t, (err != nil), i < len(names)-keptFiles, "attempt", i, len(names), err)
-		if err == nil && (len(data) > 4*keptOfCommand+500 || bytes.Count(data, []byte("begins")) != 2 || bytes.Count(data, []byte("ends")) != 2) {
+		if err == nil && (len(data) > 4*keptOfCommand+500 || bytes.Count(data, []byte("begins")) != 2 ||
+			bytes.Count(data, []byte("ends")) != 2) {
 			t.Errorf("attempt %d has %d bytes", i, len(data))
 		}
 	}

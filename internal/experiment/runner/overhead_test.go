@@ -18,12 +18,15 @@ import (
 func BenchmarkOverhead(b *testing.B) {
 	const effect = "[[factor]]\nname = \"effect\"\nparameter = \"effect\"\nlevels = [\"1.0\", \"1.1\"]\n"
 	for name, c := range map[string]struct{ study, wall string }{
-		"null":    {effect + "[workload]\nname = \"null\"\nwarmup = 0\n[[response]]\nname = \"seconds\"\nprimary = true\n", ""},
-		"command": {effect + "[workload]\nname = \"command\"\nrun = [\"true\", \"{effect}\"]\nwarmup = 0\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", "wall"},
+		"null": {effect + "[workload]\nname = \"null\"\nwarmup = 0\n[[response]]\nname = \"seconds\"\nprimary = true\n",
+			""},
+		"command": {effect +
+			"[workload]\nname = \"command\"\nrun = [\"true\", \"{effect}\"]\nwarmup = 0\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", "wall"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			dir := b.TempDir()
-			st := parse(b, dir, fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\n[design]\nlooks = [%d]\n%s", max(6, (b.N+1)/2), c.study))
+			st := parse(b, dir, fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\n[design]\nlooks = [%d]\n%s", max(6, (b.N+1)/2),
+				c.study))
 			record := filepath.Join(dir, "record")
 			b.ResetTimer()
 			began := time.Now()

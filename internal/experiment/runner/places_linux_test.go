@@ -22,7 +22,8 @@ import (
 
 // aFactor has a level for each directory, in the order of their names.
 func aFactor(dirs map[string]string) experiment.Factor {
-	f := experiment.Factor{Factor: result.Factor{Name: "log", Kind: experiment.KindParameter}, Parameter: "dir", Directories: map[string]experiment.Directory{}}
+	f := experiment.Factor{Factor: result.Factor{Name: "log", Kind: experiment.KindParameter}, Parameter: "dir",
+		Directories: map[string]experiment.Directory{}}
 	for _, l := range slices.Sorted(maps.Keys(dirs)) {
 		text := dirs[l]
 		f.Levels = append(f.Levels, l)
@@ -56,20 +57,30 @@ func TestLookAt(t *testing.T) {
 		lacks    map[string]string // level -> what its reason holds
 		cautions map[string]string // level -> what its caution holds
 	}{
-		"one device twice":    {map[string]string{"a": base, "b": "sub"}, nil, map[string]string{"b": "factor log: levels a and b lie on the same device ("}},
-		"and a third time":    {map[string]string{"a": base, "b": sub, "c": experiment.OwnDirectory}, nil, map[string]string{"b": "levels a and b lie", "c": "levels a and c lie"}},
-		"two devices":         {map[string]string{"a": base, "b": "/dev/shm"}, nil, nil},
-		"no directory":        {map[string]string{"a": base, "b": ""}, map[string]string{"b": "no directory was named for it: --set level.b=DIRECTORY"}, nil},
-		"gone":                {map[string]string{"a": base, "b": "gone"}, map[string]string{"b": filepath.Join(base, "gone") + " cannot be used: "}, nil},
-		"a file":              {map[string]string{"a": base, "b": file}, map[string]string{"b": "not a directory"}, nil},
-		"made up":             {map[string]string{"a": base, "b": "/proc/self"}, map[string]string{"b": "/proc/self cannot be used: "}, nil},
-		"slowed, same device": {map[string]string{"a": base, "b": "delay:1ms:" + sub}, nil, map[string]string{"b": "level b is emulated: a file system of hostlab adds 1ms to each sync"}},
-		"slowed alike":        {map[string]string{"a": "delay:1ms", "b": "delay:1ms:" + sub}, nil, map[string]string{"a": "level a is emulated", "b": "levels a and b lie on the same device ("}},
-		"slowed otherwise":    {map[string]string{"a": "delay:1ms", "b": "delay:2ms:" + sub}, nil, map[string]string{"a": "level a is emulated", "b": "adds 2ms to each sync, in place of a slow device"}},
+		"one device twice": {map[string]string{"a": base, "b": "sub"}, nil,
+			map[string]string{"b": "factor log: levels a and b lie on the same device ("}},
+		"and a third time": {map[string]string{"a": base, "b": sub, "c": experiment.OwnDirectory}, nil,
+			map[string]string{"b": "levels a and b lie", "c": "levels a and c lie"}},
+		"two devices": {map[string]string{"a": base, "b": "/dev/shm"}, nil, nil},
+		"no directory": {map[string]string{"a": base, "b": ""},
+			map[string]string{"b": "no directory was named for it: --set level.b=DIRECTORY"}, nil},
+		"gone": {map[string]string{"a": base, "b": "gone"},
+			map[string]string{"b": filepath.Join(base, "gone") + " cannot be used: "}, nil},
+		"a file": {map[string]string{"a": base, "b": file}, map[string]string{"b": "not a directory"}, nil},
+		"made up": {map[string]string{"a": base, "b": "/proc/self"},
+			map[string]string{"b": "/proc/self cannot be used: "}, nil},
+		"slowed, same device": {map[string]string{"a": base, "b": "delay:1ms:" + sub}, nil,
+			map[string]string{"b": "level b is emulated: a file system of hostlab adds 1ms to each sync"}},
+		"slowed alike": {map[string]string{"a": "delay:1ms", "b": "delay:1ms:" + sub}, nil,
+			map[string]string{"a": "level a is emulated", "b": "levels a and b lie on the same device ("}},
+		"slowed otherwise": {map[string]string{"a": "delay:1ms", "b": "delay:2ms:" + sub}, nil,
+			map[string]string{"a": "level a is emulated", "b": "adds 2ms to each sync, in place of a slow device"}},
 		"not what it is called": {map[string]string{"dax": "/dev/shm", "pmem": "/dev/shm", "tmpfs": "/dev/shm"}, nil,
 			map[string]string{"dax": "has no DAX", "pmem": "is not on persistent memory", "tmpfs": "lie on the same device"}},
-		"slowed, another's":    {map[string]string{"a": base, "b": "delay:1ms:" + hers}, map[string]string{"b": "hers belongs to uid 54321, who could replace what root writes there; name a directory of root's"}, nil},
-		"slowed, what is gone": {map[string]string{"a": base, "b": "delay:1ms:gone"}, map[string]string{"b": "gone cannot be used: "}, nil},
+		"slowed, another's": {map[string]string{"a": base, "b": "delay:1ms:" + hers},
+			map[string]string{"b": "hers belongs to uid 54321, who could replace what root writes there; name a directory of root's"}, nil},
+		"slowed, what is gone": {map[string]string{"a": base, "b": "delay:1ms:gone"},
+			map[string]string{"b": "gone cannot be used: "}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "slowed") && delayfs.Lacking() != "" {
@@ -81,7 +92,8 @@ func TestLookAt(t *testing.T) {
 				}
 			}
 			f := aFactor(c.dirs)
-			here := lookAt(&experiment.Study{Dir: base, Out: filepath.Join(base, "out", "of", "this"), Factors: []experiment.Factor{f}}, f)
+			here := lookAt(&experiment.Study{Dir: base, Out: filepath.Join(base, "out", "of", "this"),
+				Factors: []experiment.Factor{f}}, f)
 			got := map[string]string{}
 			for _, p := range here.Places {
 				if len(p.Cautions) > 0 {
@@ -90,11 +102,13 @@ func TestLookAt(t *testing.T) {
 				if p.On == "" {
 					t.Errorf("%q tells nothing", p.Level)
 				}
-				if dir := c.dirs[p.Level]; p.Factor != "log" || p.Emulated != strings.HasPrefix(dir, "delay:") || p.Volatile != (dir == "/dev/shm") {
+				if dir := c.dirs[p.Level]; p.Factor != "log" || p.Emulated != strings.HasPrefix(dir, "delay:") ||
+					p.Volatile != (dir == "/dev/shm") {
 					t.Errorf("%s: %+v", dir, p)
 				}
 			}
-			for what, list := range map[string][2]map[string]string{"lacks": {here.Lacks, c.lacks}, "cautions": {got, c.cautions}} {
+			for what, list := range map[string][2]map[string]string{"lacks": {here.Lacks, c.lacks},
+				"cautions": {got, c.cautions}} {
 				testkit.Is(t, len(list[1]), len(list[0]), what, list[0], list[1])
 				for level, want := range list[1] {
 					if text := list[0][level]; !strings.Contains(text, want) || strings.Contains(text, "\n") {
@@ -111,7 +125,8 @@ func TestLookAt(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	testkit.Root(t)
 	base, record := t.TempDir(), t.TempDir()
-	for _, dir := range []string{"plain", "behind", "behind/.hostlab-delay-id/at", "behind/.hostlab-delay-other", "behind/theirs"} {
+	for _, dir := range []string{"plain", "behind", "behind/.hostlab-delay-id/at", "behind/.hostlab-delay-other",
+		"behind/theirs"} {
 		testkit.OK(t, os.MkdirAll(filepath.Join(base, dir), 0o700))
 	}
 	testkit.OK(t, os.MkdirAll(filepath.Join(record, "slow", "0", "behind"), 0o700))

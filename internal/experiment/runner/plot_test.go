@@ -200,7 +200,8 @@ func TestOriginalOfAResumeInTheSameBoot(t *testing.T) {
 // A kill may fall between the announcement of a level and the end of the command
 // that brings it about.
 func TestKilledBeforeALevelWasApplied(t *testing.T) {
-	unread := strings.Replace(rebootStudy, `read = ["cat", "running"]`, `restore = ["sh", "-c", "echo on > configured"]`, 1)
+	unread := strings.Replace(rebootStudy, `read = ["cat", "running"]`, `restore = ["sh", "-c", "echo on > configured"]`,
+		1)
 	for name, c := range map[string]struct {
 		study    string
 		rebooted bool
@@ -217,7 +218,8 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			testkit.OK(t, s.levels.begin(context.Background()))
 			l := s.levels.levers[0]
 			want := s.x.Cells[s.x.Blocks[0].Plots[0][0]].Levels[l.Name]
-			testkit.OK(t, s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}))
+			testkit.OK(t, s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name,
+				Value: want}))
 			s.store.Close() // as a kill does
 			b.write("configured", "neither\n")
 			if c.rebooted {
@@ -275,7 +277,8 @@ func TestManualWithoutATerminal(t *testing.T) {
 		}
 	}
 	if b.file("bios") != "perf" {
-		if open := r.Changed(); len(open) != 1 || !strings.Contains(strings.Join(b.notes, "\n"), "Put factor bios back to perf") {
+		if open := r.Changed(); len(open) != 1 || !strings.Contains(strings.Join(b.notes, "\n"),
+			"Put factor bios back to perf") {
 			t.Errorf("open %v, notes %q", open, b.notes)
 		}
 	}

@@ -72,7 +72,8 @@ name = "wall"
 	}
 	testkit.OK(t, b.run())
 	b.complete()
-	if failed := b.failed(); len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") || strings.Contains(failed[0], "\n") {
+	if failed := b.failed(); len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") ||
+		strings.Contains(failed[0], "\n") {
 		t.Errorf("failed runs: %q", failed)
 	}
 	testkit.Refused(os.Stat(filepath.Join(b.cfg.Dir, store.WorkDir)))(t, "", "the workload's directory is left")

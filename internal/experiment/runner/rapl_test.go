@@ -66,7 +66,8 @@ func TestOpenFails(t *testing.T) {
 		"no range": {strings.Replace(raplZones, "262143328850", "-1", 1), "holds -1"},
 		"platform": {"-- sys/class/powercap/intel-rapl:0/name --\npsys\n", "no energy counter (RAPL) of a CPU package"},
 	} {
-		if _, err := openRAPL(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := openRAPL(host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, c.archive)}); err == nil ||
+			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

@@ -138,7 +138,8 @@ func TestRetriesAreAtRandomPlaces(t *testing.T) {
 
 // 0 is a value: a run that gives it counts, and is not made again.
 func TestZeroIsAValue(t *testing.T) {
-	b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\nname = \"null\"\nvalue = 0.0\n[[response]]\nname = \"seconds\"\nprimary = true\n")
+	b := newBench(t, head(6, "")+levelFactor+
+		"[workload]\nwarmup = 1\nretries = 1\nname = \"null\"\nvalue = 0.0\n[[response]]\nname = \"seconds\"\nprimary = true\n")
 	testkit.OK(t, b.run())
 	b.complete()
 	for _, run := range b.record().Runs {
@@ -171,7 +172,8 @@ func TestWorkStaysInRecord(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
 	record, other, link := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "link")
 	kept := filepath.Join(other, store.WorkDir, "file")
-	testkit.OK(t, errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600)))
+	testkit.OK(t, errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700),
+		os.WriteFile(kept, nil, 0o600)))
 	b.cfg.Dir = link
 	b.cfg.sys.watch = func() func() conditions { // a run begins
 		if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {

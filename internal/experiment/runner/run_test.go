@@ -53,7 +53,8 @@ func TestShortRunsAreNotGuarded(t *testing.T) {
 		t.Errorf("notes %q", b.notes)
 	}
 	for _, run := range b.record().Runs {
-		if run.Conditions["foreign_cpu"] != 0 || !slices.ContainsFunc(run.Warnings, func(w string) bool { return strings.Contains(w, "too short to read") }) {
+		if run.Conditions["foreign_cpu"] != 0 || !slices.ContainsFunc(run.Warnings,
+			func(w string) bool { return strings.Contains(w, "too short to read") }) {
 			t.Errorf("block %d: conditions %v, warnings %q", run.Block, run.Conditions, run.Warnings)
 		}
 	}
@@ -62,7 +63,8 @@ func TestShortRunsAreNotGuarded(t *testing.T) {
 // A run whose guard is broken is done again within its block.
 func TestVoidRunsAreMadeAgain(t *testing.T) {
 	limit := "[guard]\nmax_foreign_cpu = \"3%\"\nmax_steal = \"1%\"\nthrottling = true\n"
-	b := newBench(t, head(7, "")+strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid"`, 1)+nullWorkload+limit)
+	b := newBench(t, head(7, "")+strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid"`,
+		1)+nullWorkload+limit)
 	b.under = func(n int) conditions {
 		c := conditions{known: true, Taken: proc.Taken{Resolution: 0.01}}
 		switch n { // 0 is the warm-up
@@ -81,7 +83,8 @@ func TestVoidRunsAreMadeAgain(t *testing.T) {
 	b.complete()
 	r := b.record()
 	for i, run := range r.Runs[1:8] {
-		if want := map[bool]result.Status{true: result.Void, false: result.OK}[i == 0 || i == 1 || i == 3]; run.Status != want || run.Block != i/6 {
+		if want := map[bool]result.Status{true: result.Void, false: result.OK}[i == 0 || i == 1 ||
+			i == 3]; run.Status != want || run.Block != i/6 {
 			t.Errorf("run %d: %s in block %d", i, run.Status, run.Block)
 		}
 	}
@@ -105,7 +108,8 @@ primary = true
 	err := b.run()
 	b.fails(err, "3 times", `read "`, `after it: another program changed it`, "--resume --out "+b.cfg.Dir)
 	// What it reads at the end is neither a level nor the original: it was left.
-	b.fails(err, "mischief", "another program changed it, so it was left; nothing of this experiment is in force", "--restore --out "+b.cfg.Dir+" --yes")
+	b.fails(err, "mischief", "another program changed it, so it was left; nothing of this experiment is in force",
+		"--restore --out "+b.cfg.Dir+" --yes")
 	if _, ok := errors.AsType[*Cleanup](err); !ok {
 		t.Error("not a *Cleanup")
 	}
@@ -123,13 +127,19 @@ func TestFactorsThatFail(t *testing.T) {
 		apply, read string
 		want        []string
 	}{
-		"apply fails":            {`["sh", "-c", "echo no such device >&2; exit 3 # {level}"]`, `["cat", "level"]`, []string{"cannot be set to", "exit status 3", "no such device", "output is in"}},
-		"apply is missing":       {`["./set.sh", "{level}"]`, `["cat", "level"]`, []string{"set.sh", "no such file"}},
-		"apply does nothing":     {`["true", "{level}"]`, `["cat", "level"]`, []string{`reads "original" after it was set to "`}},
-		"read says nothing":      {`["true", "{level}"]`, `["true"]`, []string{"nothing was changed", "no level to go back to", "printed nothing"}},
-		"read fails":             {`["true", "{level}"]`, `["sh", "-c", "echo gone >&2; exit 1"]`, []string{"nothing was changed", "cannot be read", "gone"}},
-		"read floods its output": {`["true", "{level}"]`, `["sh", "-c", "head -c 1000000 /dev/zero"]`, []string{"printed 1000000 bytes"}},
-		"read hangs":             {`["true", "{level}"]`, `["sh", "-c", "sleep 60 & wait"]`, []string{"took longer than 200ms"}},
+		"apply fails": {`["sh", "-c", "echo no such device >&2; exit 3 # {level}"]`, `["cat", "level"]`,
+			[]string{"cannot be set to", "exit status 3", "no such device", "output is in"}},
+		"apply is missing": {`["./set.sh", "{level}"]`, `["cat", "level"]`, []string{"set.sh", "no such file"}},
+		"apply does nothing": {`["true", "{level}"]`, `["cat", "level"]`,
+			[]string{`reads "original" after it was set to "`}},
+		"read says nothing": {`["true", "{level}"]`, `["true"]`,
+			[]string{"nothing was changed", "no level to go back to", "printed nothing"}},
+		"read fails": {`["true", "{level}"]`, `["sh", "-c", "echo gone >&2; exit 1"]`,
+			[]string{"nothing was changed", "cannot be read", "gone"}},
+		"read floods its output": {`["true", "{level}"]`, `["sh", "-c", "head -c 1000000 /dev/zero"]`,
+			[]string{"printed 1000000 bytes"}},
+		"read hangs": {`["true", "{level}"]`, `["sh", "-c", "sleep 60 & wait"]`,
+			[]string{"took longer than 200ms"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, head(6, "")+`
@@ -165,10 +175,12 @@ func TestWorkloadFails(t *testing.T) {
 		workload string
 		want     []string
 	}{
-		"exits":   {"name = \"command\"\nrun = [\"sh\", \"-c\", \"echo out of cheese >&2; exit 4\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"exit status 4", "out of cheese", "2 times"}},
-		"hangs":   {"name = \"command\"\ntimeout = \"150ms\"\nrun = [\"sleep\", \"60\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"longer than the timeout of 150ms"}},
-		"below 0": {"name = \"null\"\nscript = [\"-1\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: it is -1, and ratios need"}},
-		"missing": {"name = \"null\"\nscript = [\"missing\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: left out"}},
+		"exits": {"name = \"command\"\nrun = [\"sh\", \"-c\", \"echo out of cheese >&2; exit 4\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"exit status 4", "out of cheese", "2 times"}},
+		"hangs": {"name = \"command\"\ntimeout = \"150ms\"\nrun = [\"sleep\", \"60\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"longer than the timeout of 150ms"}},
+		"below 0": {"name = \"null\"\nscript = [\"-1\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n",
+			[]string{"response seconds is missing: it is -1, and ratios need"}},
+		"missing": {"name = \"null\"\nscript = [\"missing\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n",
+			[]string{"response seconds is missing: left out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\n"+c.workload)
@@ -221,7 +233,8 @@ func TestCancelPutsBackAndResumes(t *testing.T) {
 }
 
 func TestCancelKillsTheWorkload(t *testing.T) {
-	b := newBench(t, head(6, "")+levelFactor+"[workload]\nname = \"command\"\nwarmup = 0\nrun = [\"sh\", \"-c\", \"echo $$ > pid; sleep 60 & wait\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n")
+	b := newBench(t, head(6, "")+levelFactor+
+		"[workload]\nname = \"command\"\nwarmup = 0\nrun = [\"sh\", \"-c\", \"echo $$ > pid; sleep 60 & wait\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		for {

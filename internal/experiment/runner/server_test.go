@@ -26,7 +26,8 @@ func TestServerOfEnvironment(t *testing.T) {
 	testkit.Fails(t, m.start(t.Context(), st), "does not tell whose processes")
 }
 
-// What decides and can never come is refused before the first period: of a program, only what a database's sessions tell.
+// What decides and can never come is refused before the first period: of a program, only what a database's sessions
+// tell.
 func TestTells(t *testing.T) {
 	for _, c := range []struct{ name, harm, want string }{
 		{"elapsed_per_transaction", "elapsed_per_transaction", "elapsed_per_transaction decides, and"},

@@ -52,8 +52,9 @@ func (b *bench) governors(values ...string) {
 	b.t.Helper()
 	for i, v := range values {
 		dir := policyDir + "policy" + string(rune('0'+i)) + "/"
-		b.machine(map[string]string{dir + "scaling_governor": v, dir + "scaling_available_governors": "performance powersave", dir + "affected_cpus": string(rune('0' + i)),
-			dir + "related_cpus": string(rune('0' + i))})
+		b.machine(map[string]string{dir + "scaling_governor": v, dir + "scaling_available_governors": "performance powersave",
+			dir + "affected_cpus": string(rune('0' + i)),
+			dir + "related_cpus":  string(rune('0' + i))})
 	}
 }
 
@@ -72,7 +73,8 @@ func TestSettingFactor(t *testing.T) {
 	testkit.OK(t, b.run())
 	b.complete()
 	testkit.Is(t, 4, len(seen), "runs saw", seen, "want 4 combinations")
-	if got := []string{b.has(policyDir + "policy0/scaling_governor"), b.has(policyDir + "policy1/scaling_governor"), b.has(swappinessFile)}; got[0] != "powersave" || got[1] != "performance" || got[2] != "35" {
+	if got := []string{b.has(policyDir + "policy0/scaling_governor"), b.has(policyDir + "policy1/scaling_governor"),
+		b.has(swappinessFile)}; got[0] != "powersave" || got[1] != "performance" || got[2] != "35" {
 		t.Errorf("afterwards the host has %v", got)
 	}
 	r := b.record()
@@ -93,7 +95,8 @@ func TestSettingFactor(t *testing.T) {
 // What there was of one setting is brought back without the other's level.
 func TestSettingsInTurnWithWhatThereIs(t *testing.T) {
 	const zone = "proc/sys/vm/zone_reclaim_mode"
-	b := newBench(t, head(8, "")+swappinessFactor+strings.NewReplacer("swap\"", "zone\"", "swappiness", "zone_reclaim_mode", `"60", "10"`, `"current", "1"`).Replace(swappinessFactor)+nullWorkload)
+	b := newBench(t, head(8, "")+swappinessFactor+strings.NewReplacer("swap\"", "zone\"", "swappiness",
+		"zone_reclaim_mode", `"60", "10"`, `"current", "1"`).Replace(swappinessFactor)+nullWorkload)
 	b.machine(map[string]string{swappinessFile: "35", zone: "0"})
 	seen := map[string]bool{}
 	b.under = func(int) conditions {
@@ -246,7 +249,9 @@ setting = "cpu_dma_latency"
 levels = ["current", "10us"]
 `+nullWorkload)
 	b.machine(map[string]string{"dev/cpu_dma_latency": ""})
-	if err := os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77}, 0o600); err != nil { // no limit
+	// no limit
+	if err := os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77},
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	testkit.OK(t, b.run())

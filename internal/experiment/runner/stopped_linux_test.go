@@ -67,7 +67,8 @@ func stopFor(t *testing.T, lasts time.Duration) {
 		if run.Status != result.Void {
 			continue
 		}
-		if void++; i != 2 || !strings.Contains(run.Reason, "hostlab was stopped for ") || run.Conditions[paused] < 0.5*lasts.Seconds() {
+		if void++; i != 2 || !strings.Contains(run.Reason, "hostlab was stopped for ") ||
+			run.Conditions[paused] < 0.5*lasts.Seconds() {
 			t.Errorf("run %d is void: %s (%v)", i, run.Reason, run.Conditions)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 	for value, refuses := range map[string]bool{"42": true, "low": false, "high": false, "original": false} {
 		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-		s, err := store.Create(b.cfg.Dir, (&session{cfg: Config{Version: "test"}, study: b.study, sys: b.cfg.sys}).head(b.host), b.study.Source)
+		s, err := store.Create(b.cfg.Dir, (&session{cfg: Config{Version: "test"}, study: b.study,
+			sys: b.cfg.sys}).head(b.host), b.study.Source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,12 +36,14 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 			b.complete()
 			continue
 		}
-		b.fails(err, `factor power reads "42", which is neither a level of the study nor the original "original": another program changed it`, "hostlab run --restore --yes --out "+b.cfg.Dir)
+		b.fails(err,
+			`factor power reads "42", which is neither a level of the study nor the original "original": another program changed it`, "hostlab run --restore --yes --out "+b.cfg.Dir)
 		if no, ok := errors.AsType[*Refused](err); !ok {
 			t.Errorf("%v is not refused", no)
 		}
 		testkit.Is(t, "42", b.level(), "the level is")
-		if now, _ := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl")); string(now) != string(journal) || len(b.record().Runs) > 0 {
+		if now, _ := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl")); string(now) != string(journal) ||
+			len(b.record().Runs) > 0 {
 			t.Errorf("something was done: %s", strings.TrimPrefix(string(now), string(journal)))
 		}
 	}

@@ -18,7 +18,8 @@ func TestPinned(t *testing.T) {
 	if err != nil || named(w.params).Service != "pid:8" || params.Service != "postgres" {
 		t.Errorf("%v, %v; the study's own %v", w, err, params)
 	}
-	if w, err := pinned(named(w.params), w.data, []host.Database{in(7, "/busy"), in(9, "/ours")}); err != nil || named(w.params).Service != "pid:9" {
+	if w, err := pinned(named(w.params), w.data, []host.Database{in(7, "/busy"), in(9, "/ours")}); err != nil ||
+		named(w.params).Service != "pid:9" {
 		t.Errorf("after a restart: %v, %v", w, err)
 	}
 	if w, err := pinned(params, "postgresql in /ours", servers[:1]); err == nil {

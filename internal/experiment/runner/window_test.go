@@ -11,7 +11,8 @@ import (
 )
 
 func TestParseWindow(t *testing.T) {
-	for _, text := range []string{"", "22:00", "22:00-", "22-04", "25:00-04:00", "22:00-22:00", "0:00-24:00", "a-b", "22:00-04:00-06:00"} {
+	for _, text := range []string{"", "22:00", "22:00-", "22-04", "25:00-04:00", "22:00-22:00", "0:00-24:00", "a-b",
+		"22:00-04:00-06:00"} {
 		if w, err := ParseWindow(text); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, %v", text, w, err)
 		}

@@ -146,7 +146,8 @@ func stranger(t *testing.T, kind string, admin *DSN, client func(statement strin
 func trusted(t *testing.T, kind string, pid int, dir string, client func(statement string) *exec.Cmd) {
 	t.Helper()
 	secrets(t, "monitor")
-	methods, statement := []string{""}, "create user monitor@localhost identified by '"+ofRoot+"'; grant process on *.* to monitor@localhost"
+	methods, statement := []string{""}, "create user monitor@localhost identified by '"+ofRoot+
+		"'; grant process on *.* to monitor@localhost"
 	if kind == "postgresql" {
 		methods, statement = []string{"scram-sha-256", "password"}, "alter role postgres password '"+ofRoot+"'"
 	}

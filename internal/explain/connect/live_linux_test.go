@@ -58,8 +58,10 @@ func TestPostgres(t *testing.T) {
 	for _, p := range r.Parts {
 		sum += p.Seconds
 	}
-	if sum < 0.995*r.Elapsed || sum > 1.005*r.Elapsed || r.Looks == 0 || r.Looks != r.Samples || float64(r.Questions) > 1.5*r.Wall+2 {
-		t.Errorf("%v s of %v; %d looks of %d samples, %d questions in %v s: %q", sum, r.Elapsed, r.Looks, r.Samples, r.Questions, r.Wall, r.Missing)
+	if sum < 0.995*r.Elapsed || sum > 1.005*r.Elapsed || r.Looks == 0 || r.Looks != r.Samples ||
+		float64(r.Questions) > 1.5*r.Wall+2 {
+		t.Errorf("%v s of %v; %d looks of %d samples, %d questions in %v s: %q", sum, r.Elapsed, r.Looks, r.Samples,
+			r.Questions, r.Wall, r.Missing)
 	}
 	saves := r.Saving(explain.LogWait, nil)
 	if r.Log.Syncs <= 0 || r.Log.Average == nil || r.Transactions <= 0 || saves.AtMost < saves.Likely ||

@@ -126,7 +126,8 @@ func TestPostgresParameter(t *testing.T) {
 		<-done
 		s.reads(p, c.level)
 		var now string
-		if err := c2.QueryRow(t.Context(), "select setting from pg_settings where name = '"+name+"'").Scan(&now); err != nil || now != c.level {
+		if err := c2.QueryRow(t.Context(), "select setting from pg_settings where name = '"+name+
+			"'").Scan(&now); err != nil || now != c.level {
 			t.Errorf("the open session reads %q, %v", now, err)
 		}
 		_ = c2.Close(t.Context())
@@ -327,7 +328,8 @@ func TestMariaDBParameter(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart",
-		"last_insert_id": "only in each session", "inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
+		"last_insert_id":                "only in each session",
+		"inodb_flush_log_at_trx_commit": "did you mean innodb_flush_log_at_trx_commit?",
 	} {
 		testkit.Refused(OpenParameter(t.Context(), d, name))(t, want, name)
 	}

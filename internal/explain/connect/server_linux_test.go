@@ -37,7 +37,8 @@ func minuteOf(t *testing.T, dsn string, texts bool, loads ...func(ctx context.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &assess.Minute{Connected: true, Report: r, Service: service.Service{Kind: service.Database, Name: r.Vendor, PID: os.Getpid()}}
+	return &assess.Minute{Connected: true, Report: r,
+		Service: service.Service{Kind: service.Database, Name: r.Vendor, PID: os.Getpid()}}
 }
 
 // finding is one that must be there, of a setting.
@@ -49,7 +50,8 @@ func finding(t *testing.T, m *assess.Minute, parameter string) (f explain.Findin
 			return f
 		}
 	}
-	t.Errorf("no finding on %s: %+v; counters %+v, missing %q, events %+v", parameter, m.Server(), m.Report.Totals, m.Report.Missing, m.Report.Events)
+	t.Errorf("no finding on %s: %+v; counters %+v, missing %q, events %+v", parameter, m.Server(), m.Report.Totals,
+		m.Report.Missing, m.Report.Events)
 	return f
 }
 
@@ -58,7 +60,8 @@ func TestPlantedPostgres(t *testing.T) {
 	begin := func(t *testing.T, settings map[string]string, first ...string) (*privatedb.Server, string) {
 		t.Helper()
 		settings["autovacuum"] = "off"
-		s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), Settings: settings})
+		s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+			privatedb.Config{Parent: t.TempDir(), Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +95,8 @@ func TestPlantedPostgres(t *testing.T) {
 	const table = "create table t as select i a, i b, repeat('x', 200) c from generate_series(1, 100000) i; create index on t(a)"
 	t.Run("wal", func(t *testing.T) {
 		t.Parallel()
-		s, dsn := begin(t, map[string]string{"max_wal_size": "32MB", "min_wal_size": "32MB", "wal_level": "minimal", "max_wal_senders": "0"}, table)
+		s, dsn := begin(t, map[string]string{"max_wal_size": "32MB", "min_wal_size": "32MB", "wal_level": "minimal",
+			"max_wal_senders": "0"}, table)
 		m := minuteOf(t, dsn, false, work(t, s, "update t set b = b + 1 where a % 10 = 1"))
 		if f := finding(t, m, "max_wal_size"); f.Value != "32MB" || !f.Plain || f.N < 2 {
 			t.Errorf("%+v", f)
@@ -112,7 +116,8 @@ func TestPlantedPostgres(t *testing.T) {
 	t.Run("sort", func(t *testing.T) {
 		t.Parallel()
 		s, dsn := begin(t, map[string]string{"work_mem": "64kB"}, table)
-		if f := finding(t, minuteOf(t, dsn, false, work(t, s, "select c from t order by b desc, c offset 99999")), "work_mem"); f.N < 1 {
+		if f := finding(t, minuteOf(t, dsn, false, work(t, s, "select c from t order by b desc, c offset 99999")),
+			"work_mem"); f.N < 1 {
 			t.Errorf("%+v", f)
 		}
 	})
@@ -136,7 +141,8 @@ func TestPlantedPostgres(t *testing.T) {
 	})
 	t.Run("buffers", func(t *testing.T) {
 		t.Parallel()
-		s, dsn := begin(t, map[string]string{"shared_buffers": "1MB", "max_parallel_workers_per_gather": "0", "track_io_timing": "on"}, table, "vacuum t", "checkpoint")
+		s, dsn := begin(t, map[string]string{"shared_buffers": "1MB", "max_parallel_workers_per_gather": "0",
+			"track_io_timing": "on"}, table, "vacuum t", "checkpoint")
 		m := minuteOf(t, dsn, false, work(t, s, "select count(c) from t"))
 		if f := finding(t, m, "shared_buffers"); f.Explains == nil || m.Report.Part(explain.DataReads).Seconds != 0 {
 			t.Errorf("%+v, %+v", f, m.Report.Part(explain.DataReads))
@@ -170,7 +176,8 @@ func TestPlantedPostgres(t *testing.T) {
 		m := minuteOf(t, dsn, true, hold, waits, waits)
 		finding(t, m, "idle_in_transaction_session_timeout")
 		b := m.Report.Blockers
-		if len(b) == 0 || b[0].PID != pid || b[0].Relation != "t" || b[0].Part != explain.Application || b[0].Application != "nightly" || b[0].Share.Value < 0.9 {
+		if len(b) == 0 || b[0].PID != pid || b[0].Relation != "t" || b[0].Part != explain.Application ||
+			b[0].Application != "nightly" || b[0].Share.Value < 0.9 {
 			t.Errorf("held by %d: %+v", pid, b)
 		}
 		found := false
@@ -192,7 +199,8 @@ func TestPlantedMariaDB(t *testing.T) {
 	defer s.Close()
 	db := testkit.Must(s.Open())(t)
 	defer db.Close()
-	for _, q := range []string{"create table t (a int primary key, b int)", "insert into t select seq, 0 from seq_1_to_1000"} {
+	for _, q := range []string{"create table t (a int primary key, b int)",
+		"insert into t select seq, 0 from seq_1_to_1000"} {
 		testkit.Must(db.Exec(q))(t)
 	}
 	dsn := "mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
@@ -228,7 +236,8 @@ func TestPlantedMariaDB(t *testing.T) {
 				return exec(c, fmt.Sprintf("update t set b = b + 1 where a = %d", n%1000+1))
 			})
 		})
-		if p := m.Report.Part(explain.LogWait); p.Seconds != 0 || !strings.Contains(p.Source, "innodb_flush_log_at_trx_commit = 2") {
+		if p := m.Report.Part(explain.LogWait); p.Seconds != 0 ||
+			!strings.Contains(p.Source, "innodb_flush_log_at_trx_commit = 2") {
 			t.Errorf("%+v", p)
 		}
 		for _, x := range m.Report.Statements {

@@ -42,7 +42,8 @@ func TestPooler(t *testing.T) {
 	info := testkit.Must(sockets.Stat())(t)
 	owner := info.Sys().(*syscall.Stat_t)
 	for _, c := range []struct{ mode, ignore string }{
-		{"transaction", "extra_float_digits, options, lock_timeout, statement_timeout, default_transaction_read_only, idle_in_transaction_session_timeout, jit, max_parallel_workers_per_gather"},
+		{"transaction",
+			"extra_float_digits, options, lock_timeout, statement_timeout, default_transaction_read_only, idle_in_transaction_session_timeout, jit, max_parallel_workers_per_gather"},
 		{"transaction", "extra_float_digits"},
 		{"session", "extra_float_digits"},
 	} {
@@ -51,7 +52,8 @@ func TestPooler(t *testing.T) {
 			dir := testkit.Must(os.MkdirTemp("/tmp", "hostlab-pooler-"))(t)
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			ini := filepath.Join(dir, "ini")
-			text := fmt.Sprintf("[databases]\n* = host=/proc/self/fd/3 port=5432 user="+privatedb.Role+"\n[pgbouncer]\nlisten_addr=\nunix_socket_dir=%s\nlisten_port=6432\nauth_type=any\nauth_file=/dev/null\npool_mode=%s\nignore_startup_parameters=%s\n"+
+			text := fmt.Sprintf("[databases]\n* = host=/proc/self/fd/3 port=5432 user="+privatedb.Role+
+				"\n[pgbouncer]\nlisten_addr=\nunix_socket_dir=%s\nlisten_port=6432\nauth_type=any\nauth_file=/dev/null\npool_mode=%s\nignore_startup_parameters=%s\n"+
 				"default_pool_size=1\nserver_reset_query=\n", dir, c.mode, c.ignore)
 			testkit.OK(t, os.WriteFile(ini, []byte(text), 0o644))
 			testkit.OK(t, os.Chown(dir, int(owner.Uid), int(owner.Gid)))
@@ -118,11 +120,13 @@ func TestPooler(t *testing.T) {
 }
 
 // TestUntoldState: where a database keeps its sessions' states to itself, what they do between statements is not
-// known by questions, and the application has none of that time. The server's memory shows the states: the same load is idle then.
+// known by questions, and the application has none of that time. The server's memory shows the states: the same load is
+// idle then.
 func TestUntoldState(t *testing.T) {
 	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	defer s.Close()
-	for name, c := range map[string]struct{ hidden, asked bool }{"told": {}, "untold": {true, true}, "seen": {true, false}} {
+	for name, c := range map[string]struct{ hidden, asked bool }{"told": {}, "untold": {true, true},
+		"seen": {true, false}} {
 		mute := s.Programs.Major < 14 // it keeps no waits either
 		hidden := c.hidden && (c.asked || mute)
 		admin := testkit.Must(s.Connect(t.Context()))(t)

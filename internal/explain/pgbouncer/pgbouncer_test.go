@@ -74,7 +74,8 @@ func TestRefused(t *testing.T) {
 }
 
 func TestFindings(t *testing.T) {
-	waits := Pool{Pooler: 812, Database: "shop", Slots: 2, Waiting: 18, Working: 2, File: "/etc/pgbouncer/pgbouncer.ini", Looks: 9}
+	waits := Pool{Pooler: 812, Database: "shop", Slots: 2, Waiting: 18, Working: 2, File: "/etc/pgbouncer/pgbouncer.ini",
+		Looks: 9}
 	idle := Pool{Database: "shop", Slots: 2, Working: 1, Looks: 9}
 	busy := 0.97
 	for name, c := range map[string]struct {
@@ -83,7 +84,8 @@ func TestFindings(t *testing.T) {
 		share float64 // 0: no finding, below 0: one that explains nothing
 		text  string
 	}{
-		"waits":  {waits, nil, 0.9, "clients of pgbouncer (PID 812) wait 90 % of their time for one of the 2 slots of pool_size in database shop"},
+		"waits": {waits, nil, 0.9,
+			"clients of pgbouncer (PID 812) wait 90 % of their time for one of the 2 slots of pool_size in database shop"},
 		"idle":   {idle, nil, 0, ""},
 		"no CPU": {waits, &busy, -1, "the CPUs are 97 % busy"},
 	} {
@@ -92,7 +94,8 @@ func TestFindings(t *testing.T) {
 			testkit.Is(t, 0, len(list), name, list)
 			continue
 		}
-		if len(list) != 1 || !strings.Contains(list[0].Text, c.text) || !strings.Contains(list[0].Step, "/etc/pgbouncer/pgbouncer.ini") ||
+		if len(list) != 1 || !strings.Contains(list[0].Text, c.text) ||
+			!strings.Contains(list[0].Step, "/etc/pgbouncer/pgbouncer.ini") ||
 			(list[0].Explains == nil) != (c.share < 0) || c.share > 0 && *list[0].Explains != c.share {
 			t.Errorf("%s: %+v", name, list)
 		}

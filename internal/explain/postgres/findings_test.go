@@ -14,8 +14,9 @@ import (
 
 // report is a made-up one of sessions that were active for some seconds, and what the server counted.
 func report(busy float64, settings map[string]string, grown map[string]int64, parts ...explain.Part) *explain.Report {
-	return &explain.Report{Vendor: "PostgreSQL", Wall: 60, Elapsed: busy, Busy: busy, Peak: 8, Transactions: 1000, Parts: parts,
-		Log: explain.NoLog(), Totals: &explain.Totals{Seconds: 60, Grown: grown, Settings: settings}}
+	return &explain.Report{Vendor: "PostgreSQL", Wall: 60, Elapsed: busy, Busy: busy, Peak: 8, Transactions: 1000,
+		Parts: parts,
+		Log:   explain.NoLog(), Totals: &explain.Totals{Seconds: 60, Grown: grown, Settings: settings}}
 }
 
 // TestFindings: each counter names its setting with a number and a step, and says nothing where it is as it should be.
@@ -23,7 +24,8 @@ func TestFindings(t *testing.T) {
 	log := explain.Part{Name: explain.LogWait, Seconds: 30}
 	checkpoints := map[string]string{"max_wal_size": "32MB", "checkpoint_timeout": "5min"}
 	forced := func(forced, timed, bytes, full int64) map[string]int64 {
-		return map[string]int64{"checkpoints_forced": forced, "checkpoints_timed": timed, "log": bytes, "wal_bytes": bytes, "wal_fpi": full}
+		return map[string]int64{"checkpoints_forced": forced, "checkpoints_timed": timed, "log": bytes, "wal_bytes": bytes,
+			"wal_fpi": full}
 	}
 	delay := map[string]string{"commit_delay": "5000", "commit_siblings": "5"}
 	slept := report(10, delay, nil)
@@ -39,13 +41,17 @@ func TestFindings(t *testing.T) {
 	vacuum := report(100, nil, nil)
 	vacuum.Vacuum = &explain.Vacuum{Looks: 60, Watched: 60, Seconds: 90, Running: 45}
 	paused := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
-	paused.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 1, Sessions: 1}}
+	paused.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 1,
+		Sessions: 1}}
 	paused.Blockers[0].Share.Value, paused.Blockers[0].Share.N = 1, 50
 	passed := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
-	passed.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 0.25, Sessions: 4}}
+	passed.Blockers = []explain.Blocker{{Part: explain.Application, Event: "idle in transaction", PID: 7, Held: 0.25,
+		Sessions: 4}}
 	passed.Blockers[0].Share.Value, passed.Blockers[0].Share.N = 1, 50
-	asleep := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80}, explain.Part{Name: explain.OtherWaits, Seconds: 10})
-	asleep.Blockers = []explain.Blocker{{Part: explain.OtherWaits, Event: "Timeout:PgSleep", PID: 7, Held: 0.25, Sessions: 4}, {Part: explain.DatabaseCPU, Event: "on CPU"}}
+	asleep := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80},
+		explain.Part{Name: explain.OtherWaits, Seconds: 10})
+	asleep.Blockers = []explain.Blocker{{Part: explain.OtherWaits, Event: "Timeout:PgSleep", PID: 7, Held: 0.25,
+		Sessions: 4}, {Part: explain.DatabaseCPU, Event: "on CPU"}}
 	asleep.Blockers[0].Share.Value, asleep.Blockers[1].Share.Value = 0.75, 0.25
 	ran := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	ran.Blockers = asleep.Blockers[1:]
@@ -56,30 +62,45 @@ func TestFindings(t *testing.T) {
 	}{
 		"forced checkpoints": {report(100, checkpoints, forced(9, 1, 600<<20, 60_000)),
 			"max_wal_size: 9 of 10 checkpoints in 60.0 s were forced by max_wal_size (32MB); a transaction logs 614 KiB, up to 78 % of it full pages; alter system set max_wal_size = '512MB'"},
-		"forced, full pages not counted": {report(100, checkpoints, map[string]int64{"checkpoints_forced": 9, "checkpoints_timed": 1, "log": 600 << 20}),
+		"forced, full pages not counted": {report(100, checkpoints,
+			map[string]int64{"checkpoints_forced": 9, "checkpoints_timed": 1, "log": 600 << 20}),
 			"a transaction logs 614 KiB; alter"},
 		"asked for by a person": {report(100, checkpoints, forced(1, 0, 1<<20, 10)), ""},
 		"timed ones":            {report(100, checkpoints, forced(1, 2, 600<<20, 10)), ""},
-		"commit_delay":          {slept, "commit_delay: by commit_delay, each commit sleeps for 5.00 ms before its flush: 50 % of active time; alter system set commit_delay = '0'"},
-		"too few for a delay":   {alone, ""},
-		"delay of 0":            {report(10, map[string]string{"commit_delay": "0", "commit_siblings": "0"}, nil), ""},
-		"connections": {few, "pool of connections: clients connect 17 times a second, for one transaction each; beginning and ending a session takes " +
-			"39.0 ms; let clients keep"},
-		"few connections":      {report(10, nil, map[string]int64{"sessions": 3, "session_us": 600e6}), ""},
-		"temporary files":      {report(10, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 60, "temp_bytes": 600 << 20}), "work_mem: sorts and hashes exceed work_mem (64kB): 60 temporary files of 10 MiB on average, 10 MiB a second; alter system set work_mem = '32MB'"},
-		"a file a transaction": {report(100, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 900, "temp_bytes": 9 << 20}), "work_mem: sorts and hashes exceed work_mem (64kB): 900 temporary files of 10.2 KiB on average"},
-		"one small file":       {report(10, map[string]string{"work_mem": "64kB"}, map[string]int64{"temp_files": 1, "temp_bytes": 1 << 20}), ""},
-		"a standby":            {sync, "synchronous_commit: sessions wait for a standby of synchronous_standby_names for 60 % of active time"},
-		"copies":               {copies, "shared_buffers: 30 % of active time goes to copies from the page cache into shared_buffers (128MB), 3.00 us each; alter system set shared_buffers = '8GB'"},
-		"backends write":       {writes, "shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
-		"autovacuum":           {vacuum, "autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
-		"a pause":              {paused, "idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
-		"pauses of many":       {passed, "transactions that hold locks: 80 % of active time goes to locks whose holder waits itself, and to that wait: it waits for its client; have"},
-		"holders asleep":       {asleep, "70 % of active time goes to locks whose holder waits itself, and to that wait: it shows as Timeout:PgSleep"},
-		"holders at work":      {ran, ""},
-		"the log alone":        {report(100, nil, nil, log), ""},
-		"nothing was said":     {&explain.Report{Busy: 10}, ""},
-		"nothing ran":          {report(0, checkpoints, forced(9, 1, 600<<20, 60_000)), ""},
+		"commit_delay": {slept,
+			"commit_delay: by commit_delay, each commit sleeps for 5.00 ms before its flush: 50 % of active time; alter system set commit_delay = '0'"},
+		"too few for a delay": {alone, ""},
+		"delay of 0":          {report(10, map[string]string{"commit_delay": "0", "commit_siblings": "0"}, nil), ""},
+		"connections": {few,
+			"pool of connections: clients connect 17 times a second, for one transaction each; beginning and ending a session takes " +
+				"39.0 ms; let clients keep"},
+		"few connections": {report(10, nil, map[string]int64{"sessions": 3, "session_us": 600e6}), ""},
+		"temporary files": {report(10, map[string]string{"work_mem": "64kB"},
+			map[string]int64{"temp_files": 60, "temp_bytes": 600 << 20}),
+			"work_mem: sorts and hashes exceed work_mem (64kB): 60 temporary files of 10 MiB on average, 10 MiB a second; alter system set work_mem = '32MB'"},
+		"a file a transaction": {report(100, map[string]string{"work_mem": "64kB"},
+			map[string]int64{"temp_files": 900, "temp_bytes": 9 << 20}),
+			"work_mem: sorts and hashes exceed work_mem (64kB): 900 temporary files of 10.2 KiB on average"},
+		"one small file": {report(10, map[string]string{"work_mem": "64kB"},
+			map[string]int64{"temp_files": 1, "temp_bytes": 1 << 20}), ""},
+		"a standby": {sync,
+			"synchronous_commit: sessions wait for a standby of synchronous_standby_names for 60 % of active time"},
+		"copies": {copies,
+			"shared_buffers: 30 % of active time goes to copies from the page cache into shared_buffers (128MB), 3.00 us each; alter system set shared_buffers = '8GB'"},
+		"backends write": {writes,
+			"shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
+		"autovacuum": {vacuum,
+			"autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
+		"a pause": {paused,
+			"idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of 7, which sits still"},
+		"pauses of many": {passed,
+			"transactions that hold locks: 80 % of active time goes to locks whose holder waits itself, and to that wait: it waits for its client; have"},
+		"holders asleep": {asleep,
+			"70 % of active time goes to locks whose holder waits itself, and to that wait: it shows as Timeout:PgSleep"},
+		"holders at work":  {ran, ""},
+		"the log alone":    {report(100, nil, nil, log), ""},
+		"nothing was said": {&explain.Report{Busy: 10}, ""},
+		"nothing ran":      {report(0, checkpoints, forced(9, 1, 600<<20, 60_000)), ""},
 	} {
 		var all []string
 		for _, f := range Findings(c.report) {
@@ -100,7 +121,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestTotalsByVersion reads what live servers of 13 to 18 answered before and after 5 s of pgbench with a small max_wal_size.
+// TestTotalsByVersion reads what live servers of 13 to 18 answered before and after 5 s of pgbench with a small
+// max_wal_size.
 func TestTotalsByVersion(t *testing.T) {
 	b := testkit.Must(os.ReadFile("testdata/tell.txtar"))(t)
 	files := map[string]explain.Telling{}
@@ -131,10 +153,12 @@ func TestTotalsByVersion(t *testing.T) {
 		}
 		testkit.Has(t, said, "checkpoints in 6.00 s were forced by max_wal_size (32MB)", major)
 		// Full pages and sessions are counted from 14 on.
-		if counted := strings.Contains(said, "full pages") && strings.Contains(said, "clients connect"); counted != (major >= 14) {
+		if counted := strings.Contains(said, "full pages") &&
+			strings.Contains(said, "clients connect"); counted != (major >= 14) {
 			t.Errorf("%d: %q", major, said)
 		}
-		for _, name := range []string{"transactions", "written_backend", "written_checkpoint", "written_background", "temp_files", "blocks_read"} {
+		for _, name := range []string{"transactions", "written_backend", "written_checkpoint", "written_background",
+			"temp_files", "blocks_read"} {
 			if !totals.Has(name) {
 				t.Errorf("%d: no %s", major, name)
 			}
@@ -144,7 +168,8 @@ func TestTotalsByVersion(t *testing.T) {
 
 // TestQuantity: values are as current_setting writes them.
 func TestQuantity(t *testing.T) {
-	for text, want := range map[string]float64{"32MB": 32 << 20, "64kB": 64 << 10, "5min": 300, "2ms": 0.002, "5": 5, "1.5GB": 1.5 * (1 << 30), "-1": 0, "on": 0, "": 0, "3 parsecs": 0} {
+	for text, want := range map[string]float64{"32MB": 32 << 20, "64kB": 64 << 10, "5min": 300, "2ms": 0.002, "5": 5,
+		"1.5GB": 1.5 * (1 << 30), "-1": 0, "on": 0, "": 0, "3 parsecs": 0} {
 		testkit.Is(t, want, quantity(text), text)
 	}
 	for bytes, want := range map[float64]string{1: "1kB", 65 << 10: "128kB", 3 << 20: "4MB", 1 << 30: "1GB"} {

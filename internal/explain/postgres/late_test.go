@@ -35,7 +35,8 @@ func TestUntold(t *testing.T) {
 		}
 		a := explain.Account{Transactions: sum - 7}
 		untold(readings, &a)
-		if got := a.Late / max(1, float64(a.Transactions)); c.want == 0 && got > 0.02 || c.want > 0 && math.Abs(got-c.want) > 0.005 {
+		if got := a.Late / max(1, float64(a.Transactions)); c.want == 0 && got > 0.02 || c.want > 0 &&
+			math.Abs(got-c.want) > 0.005 {
 			t.Errorf("%s: %.3f, want %.2f", name, got, c.want)
 		}
 	}

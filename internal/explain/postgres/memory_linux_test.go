@@ -52,7 +52,8 @@ func (f *fake) CPU() time.Duration { return 0 }
 
 func (f *fake) Missed() waits.Missed { return waits.Missed{} }
 
-func (f *fake) Looks(g *waits.Group, ask func(int) bool, _ time.Time, mean time.Duration, _ bool) ([]waits.Moment, error) {
+func (f *fake) Looks(g *waits.Group, ask func(int) bool, _ time.Time, mean time.Duration,
+	_ bool) ([]waits.Moment, error) {
 	time.Sleep(mean)
 	return []waits.Moment{{Seconds: mean.Seconds(), Seen: f.look(g, ask)}}, nil
 }
@@ -82,7 +83,8 @@ var walSync = 10<<24 | uint32(slices.Index(eventsOf(15)[10], "WALSync"))
 
 // serving is a server with our own session and the processes of each; what they do is per process.
 func serving(sessions ...waits.Seen) (*memory, *fake) {
-	f := &fake{titles: map[int]string{1: "postgres: us db [local] idle", 2: "postgres: walwriter ", 3: "postgres: checkpointer "},
+	f := &fake{titles: map[int]string{1: "postgres: us db [local] idle", 2: "postgres: walwriter ",
+		3: "postgres: checkpointer "},
 		seen: map[int]waits.Seen{1: {Word: clientRead}, 2: {Word: walSync}, 3: {Word: 5 << 24}}, ready: map[int]bool{},
 		groups: map[*waits.Group][]int{}}
 	for i, x := range sessions {
@@ -110,7 +112,8 @@ func watched(t *testing.T, m *memory, lasts time.Duration) (seconds map[string]f
 
 // What sessions do shows by their words, transactions and states, each for the time that it takes.
 func TestMemoryTellsWhatSessionsDo(t *testing.T) {
-	m, f := serving(waits.Seen{Word: clientRead}, waits.Seen{Word: clientRead, Xact: true}, waits.Seen{Word: lockTuple, Xact: true},
+	m, f := serving(waits.Seen{Word: clientRead}, waits.Seen{Word: clientRead, Xact: true},
+		waits.Seen{Word: lockTuple, Xact: true},
 		waits.Seen{Xact: true}, waits.Seen{Word: lockTuple, Xact: true}, waits.Seen{Word: 99<<24 | 7, Xact: true})
 	f.ready[104] = true
 	f.titles[106], f.seen[106] = "postgres: parallel worker for PID 103 ", waits.Seen{Word: walSync}
@@ -120,8 +123,9 @@ func TestMemoryTellsWhatSessionsDo(t *testing.T) {
 		t.Fatalf("%d looks", looks)
 	}
 	all := got["idle Client:ClientRead"]
-	for name, times := range map[string]float64{"idle Client:ClientRead": 1, "application Client:ClientRead": 1, "lock Lock:tuple": 1,
-		"cpu on CPU": 2, "other class 99:event 7": 1, "background log IO:WALSync": 2,
+	for name, times := range map[string]float64{"idle Client:ClientRead": 1, "application Client:ClientRead": 1,
+		"lock Lock:tuple": 1,
+		"cpu on CPU":      2, "other class 99:event 7": 1, "background log IO:WALSync": 2,
 		"background other Client:WalSenderWriteData": 1} {
 		if d := got[name] - times*all; d > 1e-9 || d < -1e-9 || all <= 0 {
 			t.Errorf("%s: %v s, want %v times %v", name, got[name], times, all)
@@ -151,7 +155,8 @@ func TestManyIdleSessions(t *testing.T) {
 		}
 		testkit.OK(t, m.list(time.Now()))
 		f.looks = 0
-		_ = testkit.Must(m.watch(t.Context(), time.Now().Add(800*time.Millisecond), 20*time.Millisecond))(t) // within one time between lists
+		// within one time between lists
+		_ = testkit.Must(m.watch(t.Context(), time.Now().Add(800*time.Millisecond), 20*time.Millisecond))(t)
 		if f.looks > 40*4 || f.asked != 40 {
 			t.Errorf("40 looks looked at %d processes, asked of %d", f.looks, f.asked)
 		}
@@ -216,7 +221,8 @@ func TestProcessesComeAndGo(t *testing.T) {
 	}
 }
 
-// A build whose numbers mean other waits, or whose transactions stand elsewhere, is found out by what the server itself says.
+// A build whose numbers mean other waits, or whose transactions stand elsewhere, is found out by what the server itself
+// says.
 func TestMemoryAgrees(t *testing.T) {
 	row := func(fields ...string) (r explain.Row) {
 		for _, f := range fields {
@@ -230,8 +236,10 @@ func TestMemoryAgrees(t *testing.T) {
 	}{
 		"as it says": {[]explain.Row{row("3", "Activity", "ArchiverMain", ""), row("100", "Lock", "tuple", "active"),
 			row("101", "Client", "ClientRead", "idle")}, false},
-		"one has changed":   {[]explain.Row{row("3", "Activity", "ArchiverMain", ""), row("100", "Lock", "relation", "active")}, false},
-		"other numbers":     {[]explain.Row{row("3", "Activity", "CheckpointerMain", ""), row("100", "Lock", "relation", "active")}, true},
+		"one has changed": {[]explain.Row{row("3", "Activity", "ArchiverMain", ""),
+			row("100", "Lock", "relation", "active")}, false},
+		"other numbers": {[]explain.Row{row("3", "Activity", "CheckpointerMain", ""),
+			row("100", "Lock", "relation", "active")}, true},
 		"other transaction": {[]explain.Row{row("101", "Client", "ClientRead", "idle in transaction")}, true},
 		"nothing is told":   {nil, false},
 	} {
@@ -248,7 +256,8 @@ func TestKinds(t *testing.T) {
 		"postgres: u d ::1(41000) idle in transaction": client, "postgres: idle walsender [local] BIND": client,
 		"postgres: walsender u [local] streaming 0/1": background, "postgres: main: walsender u h(4000) idle": background,
 		"postgres: checkpointer ": background, "postgres: main: parallel worker for PID 77 ": worker,
-		"postgres: autovacuum worker d": background, "postgres: pg_cron launcher (1)": background, "/usr/bin/postgres": unknown, "": unknown,
+		"postgres: autovacuum worker d": background, "postgres: pg_cron launcher (1)": background,
+		"/usr/bin/postgres": unknown, "": unknown,
 	} {
 		k, leader := kindOf(title, false)
 		if k != want || (k == worker) != (leader == 77) {
@@ -271,7 +280,8 @@ func TestEventNames(t *testing.T) {
 				found[strings.ToLower(kind+":"+event)] = true
 			}
 		}
-		for _, name := range []string{"io:walsync", "io:walwrite", "io:walinitwrite", "io:datafileread", "lwlock:walwrite", "lwlock:walinsert",
+		for _, name := range []string{"io:walsync", "io:walwrite", "io:walinitwrite", "io:datafileread", "lwlock:walwrite",
+			"lwlock:walinsert",
 			"client:clientread", "client:clientwrite", "lock:transactionid", "lock:tuple", "bufferpin:bufferpin", "ipc:syncrep",
 			map[bool]string{true: "lwlock:bufferio", false: "ipc:bufferio"}[major == 13],
 			"timeout:pgsleep", "activity:walwritermain"} {

@@ -39,7 +39,8 @@ func cells(text string) (r explain.Row) {
 // TestBeside: where samples come from memory, statements come with the counters, each once, in one question.
 func TestBeside(t *testing.T) {
 	a := &answers{rows: [][]explain.Row{{cells("1|2")},
-		{cells("3|4|active|Lock|tuple|client backend|77|-"), cells("3|4|active|-|-|client backend|-|select 1"), cells("3|4|-|Timeout|VacuumDelay|autovacuum worker|-|-")},
+		{cells("3|4|active|Lock|tuple|client backend|77|-"), cells("3|4|active|-|-|client backend|-|select 1"),
+			cells("3|4|-|Timeout|VacuumDelay|autovacuum worker|-|-")},
 		{cells("5|6|-|-|-|-|-|-")}}}
 	s := &Source{Asked: explain.Asked{Asker: a}, memory: &memory{}, version: versionOf(150000)}
 	count := func(want string) {
@@ -68,16 +69,19 @@ func TestBeside(t *testing.T) {
 	testkit.Is(t, 3, len(a.asked), "questions")
 }
 
-// TestName: sessions at work have their part and the number of their statement, and workers of autovacuum their pauses; who waits
-// for a lock is followed to who holds it.
+// TestName: sessions at work have their part and the number of their statement, and workers of autovacuum their pauses;
+// who waits for a lock is followed to who holds it.
 func TestName(t *testing.T) {
 	a := &answers{rows: [][]explain.Row{
-		{cells("active|Lock|transactionid|client backend|77|-"), cells("active|-|-|client backend|-|select 1"), cells("active|Timeout|VacuumDelay|autovacuum worker|-|-"),
+		{cells("active|Lock|transactionid|client backend|77|-"), cells("active|-|-|client backend|-|select 1"),
+			cells("active|Timeout|VacuumDelay|autovacuum worker|-|-"),
 			cells("active|-|-|autovacuum worker|-|-")},
-		{cells("5|active|Lock|transactionid|app|shop||0|4,0|public.stock"), cells("4|idle in transaction|Client|ClientRead|app|nightly|10.0.0.7|4711||")}}}
+		{cells("5|active|Lock|transactionid|app|shop||0|4,0|public.stock"),
+			cells("4|idle in transaction|Client|ClientRead|app|nightly|10.0.0.7|4711||")}}}
 	s := &Source{Asked: explain.Asked{Asker: a}, version: versionOf(140000)}
 	n, err := s.Name(t.Context(), false)
-	if err != nil || len(n.Doing) != 2 || n.Doing[0].ID != "77" || n.Doing[0].Kind != explain.QueryID || n.Doing[0].Part != explain.Locks ||
+	if err != nil || len(n.Doing) != 2 || n.Doing[0].ID != "77" || n.Doing[0].Kind != explain.QueryID ||
+		n.Doing[0].Part != explain.Locks ||
 		n.Doing[1].Kind != explain.Fingerprint || n.Doing[1].Text != "" {
 		t.Fatalf("%+v, %v", n, err)
 	}
@@ -126,7 +130,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRunning: 13 has no numbers of statements, and texts are asked for where they are wanted, or where there is no number.
+// TestRunning: 13 has no numbers of statements, and texts are asked for where they are wanted, or where there is no
+// number.
 func TestRunning(t *testing.T) {
 	for number, want := range map[int]string{130000: "backend_type, null, case when null is null then left(query",
 		140000: "query_id, case when query_id is null then left(query", 180000: "query_id, case"} {

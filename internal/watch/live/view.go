@@ -173,7 +173,8 @@ func (v *View) sorted() []watch.CPU {
 func (v *View) bars() (heading string, rows []string) {
 	const fixed = 5 + 2 + 46
 	wide := max(4, v.Width-fixed)
-	heading = fmt.Sprintf("%4s  %-*s %5s%5s%5s%5s%5s %6s %7s %5s", "CPU", wide, "", "busy", "user", "sys", "iow", "st", "clock",
+	heading = fmt.Sprintf("%4s  %-*s %5s%5s%5s%5s%5s %6s %7s %5s", "CPU", wide, "", "busy", "user", "sys", "iow", "st",
+		"clock",
 		"eff", "deep")
 	for _, c := range v.sorted() {
 		busy, full := c.Busy(), 0

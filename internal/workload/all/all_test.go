@@ -37,7 +37,8 @@ func TestJobsAreListed(t *testing.T) {
 			continue
 		}
 		of := reflect.TypeOf(each.workload)
-		has := slices.ContainsFunc(sources(t, of, "/*.go"), func(text string) bool { return strings.Contains(text, "\nfunc Jobs() ") })
+		has := slices.ContainsFunc(sources(t, of, "/*.go"),
+			func(text string) bool { return strings.Contains(text, "\nfunc Jobs() ") })
 		testkit.Is(t, listed[of.PkgPath()], has, of.PkgPath(), "has Jobs", "list has them", !has)
 	}
 }
@@ -63,7 +64,8 @@ func TestNames(t *testing.T) {
 		}
 		seen[name] = true
 		for _, p := range w.Describe().List() {
-			for _, reserved := range []string{"name", "warmup", "settle", "timeout", "expect", "retries"} { // of a study's [workload]
+			// of a study's [workload]
+			for _, reserved := range []string{"name", "warmup", "settle", "timeout", "expect", "retries"} {
 				if p.Name == reserved {
 					t.Errorf("workload %s: parameter %s means something else in a study", name, p.Name)
 				}

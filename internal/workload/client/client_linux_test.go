@@ -32,7 +32,8 @@ func TestContract(t *testing.T) {
 		engine, mode string
 		operations   int64 // commits, or rows
 	}{
-		{Extract{}, embedded, application, 300}, {Extract{}, inPostgres, server, 300}, {Copy{}, embedded, application, 8}, {Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
+		{Extract{}, embedded, application, 300}, {Extract{}, inPostgres, server, 300}, {Copy{}, embedded, application, 8},
+		{Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
 	} {
 		t.Run(c.w.Describe().Name+" "+c.engine+" "+c.mode, func(t *testing.T) {
 			given, long := map[string]any{"engine": c.engine, "mode": c.mode}, map[string]any{"engine": c.engine, "mode": c.mode}
@@ -78,7 +79,8 @@ func TestLevels(t *testing.T) {
 			first, second := t.TempDir(), t.TempDir()
 			s := begin(t, Copy{}, map[string]any{"engine": engine, "log_dir": first})
 			for _, c := range []map[string]any{
-				{"log_dir": first}, {"log_dir": second}, {"log_dir": second, "rows": int64(7), "package": int64(1)}, {"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {"mode": server},
+				{"log_dir": first}, {"log_dir": second}, {"log_dir": second, "rows": int64(7), "package": int64(1)},
+				{"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {"mode": server},
 			} {
 				c["engine"] = engine
 				p := values(t, Copy{}, c)
@@ -93,10 +95,12 @@ func TestLevels(t *testing.T) {
 					}
 				}
 				v := got.Values
-				if diff := v["duration"] - v["app_time"] - v["db_time"]; math.Abs(diff) > 1e-9 || v["db_time"] < v["commit_wait"] || !(v["log_gain_bound"] > 0) || v["log_gain_bound"] > 1 {
+				if diff := v["duration"] - v["app_time"] - v["db_time"]; math.Abs(diff) > 1e-9 || v["db_time"] < v["commit_wait"] ||
+					!(v["log_gain_bound"] > 0) || v["log_gain_bound"] > 1 {
 					t.Errorf("%v: %+v", c, v)
 				}
-				if engine == inPostgres && (v["log_writes"] < 1 || v["log_bytes"] < 1000 || v["log_write_avg"] <= 0 || v["db_cpu"] <= 0) {
+				if engine == inPostgres && (v["log_writes"] < 1 || v["log_bytes"] < 1000 || v["log_write_avg"] <= 0 ||
+					v["db_cpu"] <= 0) {
 					t.Errorf("%v: the server's counters: %+v", c, v)
 				}
 				sum := 0.0
@@ -118,7 +122,8 @@ func TestLevels(t *testing.T) {
 func TestWorkIsTheApplications(t *testing.T) {
 	s := begin(t, Copy{}, map[string]any{"engine": embedded})
 	app := func(work int64) float64 {
-		got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded, "work": work}), Seed: 3})
+		got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{},
+			map[string]any{"engine": embedded, "work": work}), Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +138,8 @@ func TestWorkIsTheApplications(t *testing.T) {
 func TestVerify(t *testing.T) {
 	for name, spoil := range map[string]string{"gone": "DELETE FROM zclient01 WHERE mandt = '200' AND docno = '0000000001'", "source": "UPDATE zclient02 SET waers = 'XXX' WHERE mandt = '100'"} {
 		s := begin(t, Copy{}, map[string]any{"engine": embedded})
-		testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded}), Seed: 3}))(t)
+		testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded}),
+			Seed: 3}))(t)
 		e := s.engine.(*sqliteEngine)
 		testkit.OK(t, e.execAll(t.Context(), spoil))
 		l := e.made
@@ -193,17 +199,22 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"dsn": "postgres://ann@db/erp", "log_dir": "/tmp"}, "is not moved"},
 		{map[string]any{"dsn": "postgres://ann@db/erp", "schema": "a;b"}, "small letters"},
 		{map[string]any{"schema": "a"}, "leave it out"},
-		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp", "schema": "pg_catalog"}, "pg_catalog is the server's own; name one"},
-		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp", "schema": "information_schema"}, "is the server's own; name one"},
-		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB, "schema": "mysql"}, "is the server's own; name one"},
-		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB, "schema": "pg_catalog"}, "connection refused"},
+		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp", "schema": "pg_catalog"},
+			"pg_catalog is the server's own; name one"},
+		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp", "schema": "information_schema"},
+			"is the server's own; name one"},
+		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB, "schema": "mysql"},
+			"is the server's own; name one"},
+		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB, "schema": "pg_catalog"},
+			"connection refused"},
 		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp"}, "connection refused"},
 		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB}, "connection refused"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		_, err := Copy{}.Open(ctx, workload.Config{Params: values(t, Copy{}, c.given), Work: t.TempDir(), Dir: t.TempDir()})
 		cancel()
-		if _, ok := errors.AsType[*workload.ParamError](err); !ok || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "s3cr3t") {
+		if _, ok := errors.AsType[*workload.ParamError](err); !ok || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%v: %v, expected %q", c.given, err, c.want)
 		}
 	}
@@ -225,7 +236,8 @@ func TestLocks(t *testing.T) {
 				}
 			})
 			for range 20 { // a busy host may come to the job after the rows are free again
-				got, err := s.Run(t.Context(), workload.Request{Params: values(t, Delete{}, map[string]any{"engine": engine}), Seed: 3})
+				got, err := s.Run(t.Context(), workload.Request{Params: values(t, Delete{}, map[string]any{"engine": engine}),
+					Seed: 3})
 				if err != nil {
 					t.Fatal(err)
 				}

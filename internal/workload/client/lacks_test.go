@@ -11,7 +11,8 @@ import (
 func TestLacks(t *testing.T) {
 	const oneNode = "-- sys/devices/system/node/node0/cpulist --\n0-1\n"
 	pool := func(total, free, reserved string) string {
-		return "-- proc/meminfo --\nHugePages_Total:   " + total + "\nHugePages_Free:   " + free + "\nHugePages_Rsvd:   " + reserved +
+		return "-- proc/meminfo --\nHugePages_Total:   " + total + "\nHugePages_Free:   " + free + "\nHugePages_Rsvd:   " +
+			reserved +
 			"\nHugepagesize:       2048 kB\n"
 	}
 	for _, c := range []struct {
@@ -23,7 +24,8 @@ func TestLacks(t *testing.T) {
 		{inMariaDB, "innodb_numa_interleave", "ON", "-- proc/x --\n", ""}, // nodes are hidden
 		{inPostgres, "huge_pages", "on", pool("0", "0", "0"),
 			"its cache of 1 GiB takes huge pages, and 0 of 2 MiB are free; reserve them, and note the 0 that there are now: sudo sysctl vm.nr_hugepages=640"},
-		{inPostgres, "huge_pages", "on", pool("600", "550", "100"), "and 450 of 2 MiB are free; reserve them, and note the 600 that there are now: sudo sysctl vm.nr_hugepages=790"},
+		{inPostgres, "huge_pages", "on", pool("600", "550", "100"),
+			"and 450 of 2 MiB are free; reserve them, and note the 600 that there are now: sudo sysctl vm.nr_hugepages=790"},
 		{inPostgres, "huge_pages", "on", pool("640", "640", "0"), ""},
 		{inPostgres, "huge_pages", "off", pool("0", "0", "0"), ""},
 		{inPostgres, "huge_pages", "on", oneNode, ""}, // pages are hidden
@@ -37,7 +39,8 @@ func TestLacks(t *testing.T) {
 		}
 		testkit.Has(t, got, c.says)
 	}
-	for text, want := range map[string]int64{"1gb": 1 << 30, "16384": 128 << 20, "128mb": 128 << 20, "64kb": 64 << 10, "x": 0, "1gbb": 0, "": 0} {
+	for text, want := range map[string]int64{"1gb": 1 << 30, "16384": 128 << 20, "128mb": 128 << 20, "64kb": 64 << 10,
+		"x": 0, "1gbb": 0, "": 0} {
 		got, ok := sizeOf(text)
 		testkit.Is(t, want > 0, ok, text)
 		if ok {

@@ -38,7 +38,8 @@ func remotes(t *testing.T) []remote {
 	pg := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: shortDir(t)}))(t)
 	t.Cleanup(func() { pg.Close() })
 	conn := testkit.Must(pg.Connect(t.Context()))(t)
-	maria, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
+	maria, err := privatedb.Start(t.Context(), privatedb.MariaDB,
+		privatedb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,17 +58,19 @@ func remotes(t *testing.T) []remote {
 		return out
 	}
 	return []remote{
-		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + privatedb.Role + " dbname=" + privatedb.Postgres, "table foreign_data.precious", func(sql string) {
-			testkit.Must(conn.Exec(t.Context(), sql))(t)
-		}, func() []string {
-			rows, err := conn.Query(t.Context(), "SELECT nspname || '.' || coalesce(relname, '') FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid AND relkind = 'r' "+
-				"WHERE nspname !~ '^(pg_|information_schema)' ORDER BY 1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer rows.Close()
-			return list(rows)
-		}},
+		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + privatedb.Role + " dbname=" + privatedb.Postgres,
+			"table foreign_data.precious", func(sql string) {
+				testkit.Must(conn.Exec(t.Context(), sql))(t)
+			}, func() []string {
+				rows, err := conn.Query(t.Context(),
+					"SELECT nspname || '.' || coalesce(relname, '') FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid AND relkind = 'r' "+
+						"WHERE nspname !~ '^(pg_|information_schema)' ORDER BY 1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer rows.Close()
+				return list(rows)
+			}},
 		{inMariaDB, "mariadb://hostlab@/?socket=" + maria.SocketDir() + "/mariadb.sock", "precious", func(sql string) {
 			testkit.Must(db.Exec(sql))(t)
 		}, func() []string {
@@ -104,7 +107,8 @@ func TestRemote(t *testing.T) {
 						t.Errorf("schema %q: %+v", name, got)
 					}
 					// The server is of this host, so that its kernel tells what the session took.
-					if v := got.Values; !(v["part_cpu"] > 0) || got.Missing["part_run_queue"] != "" || v["part_unexplained"] > 0.8*v["duration"] {
+					if v := got.Values; !(v["part_cpu"] > 0) || got.Missing["part_run_queue"] != "" ||
+						v["part_unexplained"] > 0.8*v["duration"] {
 						t.Errorf("schema %q: the session's CPU time: %+v", name, got)
 					}
 					if diff := cmp.Diff(before, r.schemas()); diff == "" {
@@ -116,8 +120,10 @@ func TestRemote(t *testing.T) {
 					testkit.Is(t, "", cmp.Diff(before, r.schemas()), "schema", name, "left behind (-before +after)")
 				}
 			}
-			_, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "foreign_data"}), Work: t.TempDir()})
-			if err == nil || !strings.Contains(err.Error(), "holds data of others ("+r.precious+")") || strings.Contains(err.Error(), "\n") {
+			_, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{},
+				map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "foreign_data"}), Work: t.TempDir()})
+			if err == nil || !strings.Contains(err.Error(), "holds data of others ("+r.precious+")") ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("foreign data: %v", err)
 			}
 			// What somebody put into our schema meanwhile stays.
@@ -128,7 +134,8 @@ func TestRemote(t *testing.T) {
 			}
 			r.exec("CREATE TABLE hostlab_shared.theirs (n integer)")
 			testkit.Fails(t, s.Close(), "theirs", "a table of others")
-			if got := strings.Join(r.schemas(), " "); !strings.Contains(got, "hostlab_shared.theirs") || strings.Contains(got, "zclient") {
+			if got := strings.Join(r.schemas(), " "); !strings.Contains(got, "hostlab_shared.theirs") ||
+				strings.Contains(got, "zclient") {
 				t.Error(got)
 			}
 		})
@@ -150,7 +157,8 @@ func TestOddObjects(t *testing.T) {
 		schema := "odd_" + strings.NewReplacer(" ", "_", ",", "").Replace(name)
 		r.exec("CREATE SCHEMA " + schema)
 		r.exec(fmt.Sprintf(text, schema))
-		s, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"dsn": r.dsn, "schema": schema}), Work: t.TempDir()})
+		s, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{},
+			map[string]any{"dsn": r.dsn, "schema": schema}), Work: t.TempDir()})
 		if err == nil {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -169,7 +177,8 @@ func TestOddObjects(t *testing.T) {
 func TestOutside(t *testing.T) {
 	t.Setenv("PGPASSWORD", "s3cr3t")
 	given := map[string]any{"dsn": "postgres://ann@db.example/erp"}
-	if got := (Copy{}).Outside(values(t, Copy{}, given)); !strings.Contains(got, "db.example") || strings.Contains(got, "s3cr3t") {
+	if got := (Copy{}).Outside(values(t, Copy{}, given)); !strings.Contains(got, "db.example") ||
+		strings.Contains(got, "s3cr3t") {
 		t.Error(got)
 	}
 	testkit.Is(t, "", (Copy{}).Outside(values(t, Copy{}, nil)))
@@ -178,8 +187,10 @@ func TestOutside(t *testing.T) {
 // Whether a session's number is one of this host's is a matter of the connection and of
 // the process's name.
 func TestAccount(t *testing.T) {
-	for text, want := range map[string]bool{"postgres://u@127.0.0.1:5432/d": true, "postgres://u@[::1]:5432/d": true, "postgres://u@192.0.2.7:5432/d": false, "host=/run user=u": true,
-		"mariadb://u@127.0.0.1/d": true, "u@tcp(192.0.2.7:3306)/d": false, "u@unix(/run/m.sock)/d": true, "mariadb://u@h/d?socket=/run/m.sock": true} {
+	for text, want := range map[string]bool{"postgres://u@127.0.0.1:5432/d": true, "postgres://u@[::1]:5432/d": true,
+		"postgres://u@192.0.2.7:5432/d": false, "host=/run user=u": true,
+		"mariadb://u@127.0.0.1/d": true, "u@tcp(192.0.2.7:3306)/d": false, "u@unix(/run/m.sock)/d": true,
+		"mariadb://u@h/d?socket=/run/m.sock": true} {
 		d := testkit.Must(connect.ParseOwn(text))(t)
 		testkit.Is(t, want, d.Local(), text, !want)
 	}
@@ -190,7 +201,8 @@ func TestAccount(t *testing.T) {
 		id    int
 		name  string
 		known bool
-	}{{true, os.Getpid(), name, true}, {false, os.Getpid(), name, false}, {true, os.Getpid(), "post", false}, {true, 0, name, false}, {true, 1 << 30, "", false}} {
+	}{{true, os.Getpid(), name, true}, {false, os.Getpid(), name, false}, {true, os.Getpid(), "post", false},
+		{true, 0, name, false}, {true, 1 << 30, "", false}} {
 		session, queued := backendOf(c.here, c.id, c.name).session()
 		if (session.why == "") != c.known || (queued.why == "") != c.known || session.value > 0 != c.known {
 			t.Errorf("%+v: %+v, %+v", c, session, queued)

@@ -15,7 +15,8 @@ import (
 func TestBound(t *testing.T) {
 	why := counter{why: "not told"}
 	timed := func() *timing { // 10 s: 2 of the application, 1 of reads, 5 of writes, 2 in four commits
-		return &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second, commits: []float64{0.5, 0.5, 0.5, 0.5}, hasCPU: true, inCalls: 500 * time.Millisecond}
+		return &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second,
+			commits: []float64{0.5, 0.5, 0.5, 0.5}, hasCPU: true, inCalls: 500 * time.Millisecond}
 	}
 	for name, c := range map[string]struct {
 		counters func(*counters)
@@ -23,17 +24,38 @@ func TestBound(t *testing.T) {
 		bound    float64
 		log      float64
 	}{
-		"in commits only":                      {func(c *counters) { c.logElse, c.logIO, c.session = known(0), known(1.5), known(3) }, false, 0.2, 1.5},
-		"in statements too":                    {func(c *counters) { c.logElse, c.logIO, c.session = known(3), known(4), known(3) }, false, 0.5, 4},
-		"written behind the session's back":    {func(c *counters) { c.logElse, c.logIO, c.session = known(0.5), known(8), known(1) }, false, 0.25, 2.5},
-		"a new segment, which no counter has":  {func(c *counters) { c.logElse, c.logIO, c.session = known(3), known(1), known(2) }, false, 0.5, 3},
-		"more samples than time":               {func(c *counters) { c.logElse, c.logIO, c.session = known(30), known(30), known(2) }, false, 0.8, 6},
-		"no samples":                           {func(c *counters) { c.logIO, c.session = known(4), known(3) }, false, 0.5, 4},
-		"nothing is told":                      {func(*counters) {}, false, 0.8, 2},
-		"a log that was never full":            {func(c *counters) { c.logFull, c.session = known(0), known(3) }, false, 0.2, 2},
-		"a log that was full, for who knows":   {func(c *counters) { c.logFull, c.session = known(7), known(3) }, false, 0.5, 2},
-		"in this program":                      {func(*counters) {}, true, 0.75, 2},
-		"the CPU time of syncs is not of both": {func(c *counters) { c.logElse, c.logIO, c.session = known(6), known(6), known(5) }, false, 0.8, 3},
+		"in commits only": {func(c *counters) {
+			c.logElse, c.logIO, c.session = known(0), known(1.5),
+				known(3)
+		}, false, 0.2, 1.5},
+		"in statements too": {func(c *counters) {
+			c.logElse, c.logIO, c.session = known(3), known(4),
+				known(3)
+		}, false, 0.5, 4},
+		"written behind the session's back": {func(c *counters) {
+			c.logElse, c.logIO, c.session = known(0.5), known(8),
+				known(1)
+		}, false, 0.25, 2.5},
+		"a new segment, which no counter has": {func(c *counters) {
+			c.logElse, c.logIO, c.session = known(3), known(1),
+				known(2)
+		}, false, 0.5, 3},
+		"more samples than time": {func(c *counters) {
+			c.logElse, c.logIO, c.session = known(30), known(30),
+				known(2)
+		}, false, 0.8, 6},
+		"no samples": {func(c *counters) { c.logIO, c.session = known(4), known(3) }, false, 0.5,
+			4},
+		"nothing is told": {func(*counters) {}, false, 0.8, 2},
+		"a log that was never full": {func(c *counters) { c.logFull, c.session = known(0), known(3) }, false, 0.2,
+			2},
+		"a log that was full, for who knows": {func(c *counters) { c.logFull, c.session = known(7), known(3) }, false, 0.5,
+			2},
+		"in this program": {func(*counters) {}, true, 0.75, 2},
+		"the CPU time of syncs is not of both": {func(c *counters) {
+			c.logElse, c.logIO, c.session = known(6), known(6),
+				known(5)
+		}, false, 0.8, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := counters{why, why, why, why, why, why, why, why, why, why, why, why}
@@ -66,10 +88,12 @@ func TestDriverBeside(t *testing.T) {
 	all.logElse, all.logIO, all.session = known(0), known(2), known(6)
 	// 10 s: 2 of the application, 6 in calls without a commit, 2 in commits, of which a
 	// half was a wait.
-	clock := &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second, commits: []float64{1, 1}, hasCPU: true,
+	clock := &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second, commits: []float64{1, 1},
+		hasCPU:  true,
 		inCalls: 3 * time.Second, inCommits: 200 * time.Millisecond, onServer: 0.8}
 	got := sample(clock, all, false)
-	want := map[string]float64{"part_application": 3, "part_cpu": 6, "part_log": 1, "part_unexplained": 0, "log_gain_bound": 0.2}
+	want := map[string]float64{"part_application": 3, "part_cpu": 6, "part_log": 1, "part_unexplained": 0,
+		"log_gain_bound": 0.2}
 	for name, v := range want {
 		if math.Abs(got.Values[name]-v) > 1e-9 {
 			t.Errorf("%s: %g, expected %g", name, got.Values[name], v)
@@ -114,11 +138,13 @@ func TestWaits(t *testing.T) {
 	if got := l.waits(); got != nil {
 		t.Errorf("nothing seen: %+v", got)
 	}
-	for _, s := range []seen{{explain.LogWait, "IO:WALSync", true}, {explain.DatabaseCPU, "on CPU", false}, {explain.LogWait, "IO:WALSync", false}, {explain.Idle, "Client:ClientRead", false},
+	for _, s := range []seen{{explain.LogWait, "IO:WALSync", true}, {explain.DatabaseCPU, "on CPU", false},
+		{explain.LogWait, "IO:WALSync", false}, {explain.Idle, "Client:ClientRead", false},
 		{explain.Application, "Client:ClientRead", false}, {explain.Idle, "Client:ClientRead", true}} {
 		l.add(s, 0.5)
 	}
-	want := &result.Waits{Looks: 6, Events: []result.Wait{{Name: "Client:ClientRead", Part: "application", Seconds: 1.5}, {Name: "IO:WALSync", Part: "log", Seconds: 1}, {Name: "on CPU", Part: "cpu", Seconds: 0.5}}}
+	want := &result.Waits{Looks: 6, Events: []result.Wait{{Name: "Client:ClientRead", Part: "application", Seconds: 1.5},
+		{Name: "IO:WALSync", Part: "log", Seconds: 1}, {Name: "on CPU", Part: "cpu", Seconds: 0.5}}}
 	testkit.Same(t, want, l.waits())
 	l.why = "gone"
 	if got := l.waits(); got != nil {
@@ -139,6 +165,7 @@ func TestModes(t *testing.T) {
 	}
 	v := sample(run, counters{}, false).Values
 	if v["commit_p50"] != 0.000171 || v["commit_mean"] < 0.0014 || v["commit_p99"] != 0.008 || v["commit_drift"] < 10 {
-		t.Errorf("mean %v, p99 %v, drift %v, median %v", v["commit_mean"], v["commit_p99"], v["commit_drift"], v["commit_p50"])
+		t.Errorf("mean %v, p99 %v, drift %v, median %v", v["commit_mean"], v["commit_p99"], v["commit_drift"],
+			v["commit_p50"])
 	}
 }

@@ -19,7 +19,8 @@ func TestExtract(t *testing.T) {
 	s := begin(t, Extract{}, map[string]any{"engine": embedded})
 	for _, engine := range []string{embedded, inPostgres, inMariaDB} {
 		for _, c := range []map[string]any{
-			{"rows": int64(1)}, {"package": int64(1)}, {"tables": int64(1), "package": int64(300)}, {"mode": server}, {"mode": server, "tables": int64(1), "package": int64(100_000)},
+			{"rows": int64(1)}, {"package": int64(1)}, {"tables": int64(1), "package": int64(300)}, {"mode": server},
+			{"mode": server, "tables": int64(1), "package": int64(100_000)},
 		} {
 			c["engine"] = engine
 			app := map[int64]float64{}
@@ -36,7 +37,8 @@ func TestExtract(t *testing.T) {
 				for _, part := range parts {
 					sum += v[response(part)]
 				}
-				if diff := v["duration"] - v["app_time"] - v["db_time"]; math.Abs(diff) > 1e-9 || !(v["db_time"] > 0) || v["app_cpu"] < 0 || v["db_cpu"] <= 0 ||
+				if diff := v["duration"] - v["app_time"] - v["db_time"]; math.Abs(diff) > 1e-9 || !(v["db_time"] > 0) ||
+					v["app_cpu"] < 0 || v["db_cpu"] <= 0 ||
 					math.Abs(sum-v["duration"]) > 1e-6 || v["bytes_per_s"] < 10*v["rows_per_s"] {
 					t.Errorf("%v: parts add up to %g; %+v", c, sum, v)
 				}
@@ -66,7 +68,8 @@ func TestUnloadVerify(t *testing.T) {
 		rows pkg
 		want string
 	}{
-		"right": {right, ""}, "another letter": {rows("1", "x", "2", "z"), "the job is broken"}, "one too few": {rows("1", "x"), "the file has 1 rows of table t"},
+		"right": {right, ""}, "another letter": {rows("1", "x", "2", "z"), "the job is broken"},
+		"one too few":  {rows("1", "x"), "the file has 1 rows of table t"},
 		"one too many": {rows("1", "x", "2", "y", "3", "z"), "rows that no table has"},
 	} {
 		u := testkit.Must(newUnload(t.TempDir()))(t)

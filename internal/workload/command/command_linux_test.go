@@ -117,7 +117,8 @@ func TestTemplates(t *testing.T) {
 		req: workload.Request{Levels: map[string]string{"level": "b"}, Seed: 9}}
 	c.given["env"].(map[string]string)["SHOWN"] = "{level}{level}"
 	c.given["stdin"] = "in.{level}"
-	c.picks = []workload.Pick{{Name: "ok", From: `regex:args=-b {b} 9 0s a}b env=bb stdin=from stdin dir=true out=true (1)`}}
+	c.picks = []workload.Pick{{Name: "ok",
+		From: `regex:args=-b {b} 9 0s a}b env=bb stdin=from stdin dir=true out=true (1)`}}
 	got := testkit.Must(c.run(t, t.Context()))(t)
 	testkit.Is(t, 1, got.Values["ok"], "filled in", got.Missing)
 }
@@ -190,22 +191,27 @@ func TestFailures(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		"not in PATH":     {run("gziip-none"), `parameter run: no program "gziip-none" in PATH (` + os.Getenv("PATH") + "); check the spelling, or give its path"},
-		"beside":          {run("plain"), `write "./plain"`},
-		"no such file":    {run("./none"), "no program " + filepath.Join(dir, "none") + "; relative paths start at " + dir},
-		"not executable":  {run("./plain"), "may not be executed; chmod +x"},
-		"no interpreter":  {run("./lost.sh"), "the interpreter in its first line"},
-		"no first line":   {run("./bare.sh"), "a script needs a first line"},
-		"no program":      {run(""), "names no program"},
-		"unknown name":    {run("echo", "{sede}"), "{sede} is no factor and no parameter; did you mean {seed}?"},
-		"not closed":      {run("echo", "{seed"), "is not closed"},
-		"no stdin":        {with(run("cat"), "stdin", "none.txt"), "cannot open " + filepath.Join(dir, "none.txt") + ": no such file"},
-		"no dir":          {with(run("cat"), "dir", "none"), filepath.Join(dir, "none") + " is not a directory"},
-		"fails":           {self(t, "fail", "3", "", "----", "cannot open table: no such thing", "more"), "exit status 3: cannot open table: no such thing"},
-		"python":          {self(t, "fail", "1", "Traceback (most recent call last):", "  File x", "ValueError: bad"), "exit status 1: ValueError: bad"},
+		"not in PATH": {run("gziip-none"), `parameter run: no program "gziip-none" in PATH (` + os.Getenv("PATH") +
+			"); check the spelling, or give its path"},
+		"beside":         {run("plain"), `write "./plain"`},
+		"no such file":   {run("./none"), "no program " + filepath.Join(dir, "none") + "; relative paths start at " + dir},
+		"not executable": {run("./plain"), "may not be executed; chmod +x"},
+		"no interpreter": {run("./lost.sh"), "the interpreter in its first line"},
+		"no first line":  {run("./bare.sh"), "a script needs a first line"},
+		"no program":     {run(""), "names no program"},
+		"unknown name":   {run("echo", "{sede}"), "{sede} is no factor and no parameter; did you mean {seed}?"},
+		"not closed":     {run("echo", "{seed"), "is not closed"},
+		"no stdin": {with(run("cat"), "stdin", "none.txt"), "cannot open " + filepath.Join(dir, "none.txt") +
+			": no such file"},
+		"no dir": {with(run("cat"), "dir", "none"), filepath.Join(dir, "none") + " is not a directory"},
+		"fails": {self(t, "fail", "3", "", "----", "cannot open table: no such thing", "more"),
+			"exit status 3: cannot open table: no such thing"},
+		"python": {self(t, "fail", "1", "Traceback (most recent call last):", "  File x", "ValueError: bad"),
+			"exit status 1: ValueError: bad"},
 		"fails, silently": {self(t, "fail", "1"), "exit status 1; it printed nothing"},
 		"escape sequence": {self(t, "fail", "1", "\x1b[31mred\xff"), "exit status 1: ?[31mred"},
-		"signal":          {self(t, "signal", "9"), "was ended by signal 9 (SIGKILL), as the kernel does when memory runs out"},
+		"signal": {self(t, "signal", "9"),
+			"was ended by signal 9 (SIGKILL), as the kernel does when memory runs out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := trial{given: c.given, dir: dir}.run(t, t.Context())
@@ -250,27 +256,35 @@ func TestLeavesRunning(t *testing.T) {
 		given func(pidFile string) map[string]any
 		want  string
 	}{
-		"holds the output":     {func(f string) map[string]any { return self(t, "leaves", f) }, "left a process running (command.test), which was ended"},
-		"daemon with output":   {func(f string) map[string]any { return self(t, "leaves-daemon", f) }, "in a session of its own"},
-		"daemon":               {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2`), daemon},
-		"forks twice":          {script(`(setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 &) ; while [ ! -s $0 ]; do :; done`), daemon},
-		"without environment":  {script(`env -i setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
-		"as another user":      {script(`: > $0; chmod 666 $0; chmod 711 $(dirname $0) $(dirname $(dirname $0)); setsid setpriv --reuid 54321 --clear-groups sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
-		"deaf":                 {script(`setsid sh -c 'trap "" TERM; echo $$ > "$0"; while :; do sleep 1; done' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "in a session of its own"},
-		"a group of its own":   {script(`exec bash -mc 'sleep 300 >/dev/null 2>&1 & echo $! > "$0"' $0`), "left a process running (sleep), which was ended"},
-		"child of a daemon":    {script(`setsid sh -c 'setsid sleep 300 & echo $! > "$0"; wait' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "left 2 processes running (sh, in a session of its own, sleep, in a session of its own), which were ended"},
-		"stopped":              {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2; kill -STOP $!`), daemon},
-		"in the fork's moment": {script(`sleep 300 >/dev/null 2>&1 & echo $! > $0`), "left a process running (s"}, // sh, or sleep already
+		"holds the output": {func(f string) map[string]any { return self(t, "leaves", f) },
+			"left a process running (command.test), which was ended"},
+		"daemon with output": {func(f string) map[string]any { return self(t, "leaves-daemon", f) },
+			"in a session of its own"},
+		"daemon": {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2`), daemon},
+		"forks twice": {script(
+			`(setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 &) ; while [ ! -s $0 ]; do :; done`), daemon},
+		"without environment": {script(
+			`env -i setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
+		"as another user": {script(`: > $0; chmod 666 $0; chmod 711 $(dirname $0) $(dirname $(dirname $0)); setsid setpriv --reuid 54321 --clear-groups sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
+		"deaf":            {script(`setsid sh -c 'trap "" TERM; echo $$ > "$0"; while :; do sleep 1; done' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "in a session of its own"},
+		"a group of its own": {script(`exec bash -mc 'sleep 300 >/dev/null 2>&1 & echo $! > "$0"' $0`),
+			"left a process running (sleep), which was ended"},
+		"child of a daemon": {script(`setsid sh -c 'setsid sleep 300 & echo $! > "$0"; wait' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "left 2 processes running (sh, in a session of its own, sleep, in a session of its own), which were ended"},
+		"stopped":           {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2; kill -STOP $!`), daemon},
+		// sh, or sleep already
+		"in the fork's moment": {script(`sleep 300 >/dev/null 2>&1 & echo $! > $0`), "left a process running (s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pidFile := filepath.Join(t.TempDir(), "pid")
 			began := time.Now()
-			got, err := trial{given: c.given(pidFile), picks: []workload.Pick{{Name: "x", From: "regex:x=(.*)"}}}.run(t, t.Context())
+			got, err := trial{given: c.given(pidFile), picks: []workload.Pick{{Name: "x", From: "regex:x=(.*)"}}}.run(t,
+				t.Context())
 			took := time.Since(began)
 			if err != nil || got.Values["x"] != 1 {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if text := strings.Join(got.Warnings, "; "); !strings.Contains(text, c.want) || !strings.Contains(got.Contaminated, c.want) {
+			if text := strings.Join(got.Warnings, "; "); !strings.Contains(text, c.want) ||
+				!strings.Contains(got.Contaminated, c.want) {
 				t.Errorf("warned %q, marked %q, want %q", text, got.Contaminated, c.want)
 			}
 			if wall := time.Duration(got.Values["wall"] * 1e9); wall > took-graceLeft {
@@ -296,12 +310,14 @@ func TestEndsItsDaemon(t *testing.T) {
 
 func TestFlood(t *testing.T) {
 	got := testkit.Must(trial{given: self(t, "flood", strconv.Itoa(1<<30)), picks: []workload.Pick{
-		{Name: "last", From: `regex:end=(\d+)`}, {Name: "json", From: "json:$"}, {Name: "first", From: `regex:begin=(\d+)`}, {Name: "both", From: `regex:=(\d+)`},
+		{Name: "last", From: `regex:end=(\d+)`}, {Name: "json", From: "json:$"}, {Name: "first", From: `regex:begin=(\d+)`},
+		{Name: "both", From: `regex:=(\d+)`},
 	}}.run(t, t.Context()))(t)
 	if got.Values["last"] != 2 || got.Values["first"] != 1 || len(got.Warnings) != 2 {
 		t.Errorf("values %v, warnings %v", got.Values, got.Warnings)
 	}
-	if !strings.Contains(got.Missing["json"], "stdout was 1.00 GiB") || !strings.Contains(got.Missing["both"], "first and in the last part") {
+	if !strings.Contains(got.Missing["json"], "stdout was 1.00 GiB") ||
+		!strings.Contains(got.Missing["both"], "first and in the last part") {
 		t.Errorf("missing: %v", got.Missing)
 	}
 	t.Logf("1 GiB in %.2f s", got.Values["wall"])
@@ -313,7 +329,8 @@ func TestValidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := workload.Config{Params: v, Factors: []string{"level"}, Picks: []workload.Pick{{Name: "p", From: "json:elapsed"}, {Name: "q", From: "wall"}}}
+	cfg := workload.Config{Params: v, Factors: []string{"level"},
+		Picks: []workload.Pick{{Name: "p", From: "json:elapsed"}, {Name: "q", From: "wall"}}}
 	err = w.Validate(cfg)
 	var got []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {

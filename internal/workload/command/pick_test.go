@@ -36,7 +36,8 @@ func TestPicks(t *testing.T) {
 		"regex":             {`regex:tps = ([\d.]+)`, "tps = 12.5 x", "", 12.5, ""},
 		"regex, stderr":     {`regex:took (\S+) s`, "12", "took 3e-1 s", 0.3, ""},
 		"regex, first":      {`regex:took (\S+) s`, "took 1 s", "took 2 s", 1, ""},
-		"regex, none":       {`regex:x=(\d)`, "nothing here\n", "", 0, `found nothing in stdout, which begins "nothing here"`},
+		"regex, none": {`regex:x=(\d)`, "nothing here\n", "", 0,
+			`found nothing in stdout, which begins "nothing here"`},
 		"regex, several":    {`regex:x=(\d)`, "x=1 x=2 x=3", "", 0, `matches 3 times, first with "1", then with "2"`},
 		"regex, NaN":        {`regex:x=(\S+)`, "x=NaN", "", 0, `found "NaN", which is not a plain number`},
 		"regex, inf":        {`regex:x=(\S+)`, "x=-inf", "", 0, "not a plain number"},
@@ -53,7 +54,8 @@ func TestPicks(t *testing.T) {
 		"bench, other unit": {"gobench:Sort/n=10 allocs/op", bench, "", 0, "has no allocs/op; it has sec/op, B/op, B/s"},
 		"bench, none":       {"gobench:Sort/n=1 ns/op", bench, "", 0, "found nothing"},
 		"bench, NaN":        {"gobench:Odd ns/op", bench, "", 0, "not a finite number"},
-		"bench, huge line":  {"gobench:Odd B/op", "BenchmarkLong " + strings.Repeat("9", 1<<20) + "\nBenchmarkOdd 1 5 B/op", "", 5, ""},
+		"bench, huge line": {"gobench:Odd B/op", "BenchmarkLong " + strings.Repeat("9", 1<<20) + "\nBenchmarkOdd 1 5 B/op",
+			"", 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := testkit.Must(newPicker(workload.Pick{Name: "x", From: c.from, Unit: workload.AnyUnit}))(t)
@@ -66,27 +68,34 @@ func TestPicks(t *testing.T) {
 			switch {
 			case c.missing == "" && (err != nil || math.Abs(got-c.want) > 1e-12*c.want):
 				t.Errorf("got %v, %v, want %v", got, err, c.want)
-			case c.missing != "" && (err == nil || !strings.Contains(err.Error(), c.missing) || len(err.Error()) > 400 || strings.Contains(err.Error(), "\n")):
+			case c.missing != "" && (err == nil || !strings.Contains(err.Error(), c.missing) || len(err.Error()) > 400 ||
+				strings.Contains(err.Error(), "\n")):
 				t.Errorf("got %v, %v, want %q", got, err, c.missing)
 			}
 		})
 	}
 }
 
-// A number that is cut out of a number is refused, and shown whole. A point at a sentence's end and a comma of a list are no part of
-// one, nor is what the expression itself names as a separator.
+// A number that is cut out of a number is refused, and shown whole. A point at a sentence's end and a comma of a list
+// are no part of one, nor is what the expression itself names as a separator.
 func TestPartsOfNumbers(t *testing.T) {
 	const digits, decimal = `(\d+) `, `([\d.]+) +`
 	for text, expr := range map[string]string{
-		"1,234,567 cycles": decimal + "cycles", "2,45 seconds": digits + "seconds", "1\u202f234\u202f567 cycles": decimal + "cycles", "1\u00a0234 cycles": digits + "cycles",
-		"1\u2009234 cycles": digits + "cycles", "1'234 cycles": digits + "cycles", "1’234 cycles": digits + "cycles", "1_234_567 cycles": digits + "cycles",
-		"12.5 s": `(\d+) s`, "x=12.5 s": `x=(\d+)`, "12 s": `(\d) s`, "x=12": `x=(\d)`, ".5 s": `(\d) s`, "-5 s": `(\d) s`, "x=-5.5 s": `([\d.]+) s`, "x = −5 s": `(\d) s`,
-		"x=1e9": `x=(\d+)`, "x=1e-9": `(\d+)$`, "x=1.5E+9 s": `x=([\d.]+)`, "x=0x10": `x=(\d+)`, "0x10 s": `(\d+) s`, "1:02.45elapsed": `([\d.]+)elapsed`, "0:02:45 h": `(\d+) h`,
-		"1.234.567,89 s": `(\d+) s`, "12,34,567 cycles": digits + "cycles", "a 1,234": `a (\d+)`, "(2,45)": `\((\d+)`, "2,45s": `\D(\d+)s`,
+		"1,234,567 cycles": decimal + "cycles", "2,45 seconds": digits + "seconds", "1\u202f234\u202f567 cycles": decimal +
+			"cycles", "1\u00a0234 cycles": digits + "cycles",
+		"1\u2009234 cycles": digits + "cycles", "1'234 cycles": digits + "cycles", "1’234 cycles": digits + "cycles",
+		"1_234_567 cycles": digits + "cycles",
+		"12.5 s":           `(\d+) s`, "x=12.5 s": `x=(\d+)`, "12 s": `(\d) s`, "x=12": `x=(\d)`, ".5 s": `(\d) s`, "-5 s": `(\d) s`,
+		"x=-5.5 s": `([\d.]+) s`, "x = −5 s": `(\d) s`,
+		"x=1e9": `x=(\d+)`, "x=1e-9": `(\d+)$`, "x=1.5E+9 s": `x=([\d.]+)`, "x=0x10": `x=(\d+)`, "0x10 s": `(\d+) s`,
+		"1:02.45elapsed": `([\d.]+)elapsed`, "0:02:45 h": `(\d+) h`,
+		"1.234.567,89 s": `(\d+) s`, "12,34,567 cycles": digits + "cycles", "a 1,234": `a (\d+)`, "(2,45)": `\((\d+)`,
+		"2,45s":    `\D(\d+)s`,
 		"1 234 ms": `(\d+) ms`, "12 345 678 cycles": digits + "cycles", "a 123 456": `a (\d+)`, "x=1 234.5 s": `([\d.]+) s`,
 	} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit}))(t)
-		whole := strings.NewReplacer("cycles", "", " seconds", "", "elapsed", "", "x=", "", "x = ", "", "a ", "", " ms", "", "(", "", ")", "", " s", "", " h", "",
+		whole := strings.NewReplacer("cycles", "", " seconds", "", "elapsed", "", "x=", "", "x = ", "", "a ", "", " ms", "",
+			"(", "", ")", "", " s", "", " h", "",
 			"\u202f", " ", "\u2009", " ", "\u00a0", " ").Replace(text)
 		whole = strings.TrimSuffix(strings.TrimSpace(whole), "s")
 		if v, err := p.one([]byte(text)); err == nil || !strings.Contains(err.Error(), whole) {
@@ -97,11 +106,16 @@ func TestPartsOfNumbers(t *testing.T) {
 		expr string
 		want float64
 	}{
-		"cycles: 12.": {`cycles: (\d+)`, 12}, "12,foo": {`(\d+)`, 12}, "foo,12,bar": {`(\d+)`, 12}, "foo, 12, bar": {`(\d+)`, 12}, "12.": {`(\d+)`, 12}, "(12)": {`(\d+)`, 12},
-		"t,12,345,x": {`t,(\d+),`, 12}, "12,34,56": {`^(\d+),34`, 12}, "12,345,678,9": {`^(\d+)`, 12}, "1.2.3 took": {`^(\d+\.\d+)`, 1.2}, "192.168.0.1": {`\.(\d+)$`, 1},
-		"cpu-5": {`(\d)`, 5}, "1-5": {`-(\d)`, 5}, "x=-5": {`x=(-\d)`, -5}, "x=-6": {`x=-(\d)`, 6}, "1.5e3 s": {`(\S+) s`, 1500}, "12ms": {`(\d+)ms`, 12}, "5 6": {`^(\d)`, 5}, "1 234 567": {`^(\d) `, 1},
-		"2026-11-27": {`^(\d+)`, 2026}, "x=1,\n2": {`x=(\d)`, 1}, "took 3...5": {`took (\d)`, 3}, "a:12 b": {`a:(\d+)`, 12}, "x=5..": {`x=(\d)`, 5}, "12.5": {`(\d+)\.\d`, 12}, "5%": {`(\d)`, 5}, "'12'": {`(\d+)`, 12},
-		"\"a\":12,\"b\":\"": {`"a":(\d+)`, 12}, "  12 ": {`( +\d+ )`, 12}, "4 1234 ms": {`(\d+) ms`, 1234}, "1234 567 ms": {`(\d+) ms`, 567}, "1 23 ms": {`(\d+) ms`, 23},
+		"cycles: 12.": {`cycles: (\d+)`, 12}, "12,foo": {`(\d+)`, 12}, "foo,12,bar": {`(\d+)`, 12},
+		"foo, 12, bar": {`(\d+)`, 12}, "12.": {`(\d+)`, 12}, "(12)": {`(\d+)`, 12},
+		"t,12,345,x": {`t,(\d+),`, 12}, "12,34,56": {`^(\d+),34`, 12}, "12,345,678,9": {`^(\d+)`, 12},
+		"1.2.3 took": {`^(\d+\.\d+)`, 1.2}, "192.168.0.1": {`\.(\d+)$`, 1},
+		"cpu-5": {`(\d)`, 5}, "1-5": {`-(\d)`, 5}, "x=-5": {`x=(-\d)`, -5}, "x=-6": {`x=-(\d)`, 6},
+		"1.5e3 s": {`(\S+) s`, 1500}, "12ms": {`(\d+)ms`, 12}, "5 6": {`^(\d)`, 5}, "1 234 567": {`^(\d) `, 1},
+		"2026-11-27": {`^(\d+)`, 2026}, "x=1,\n2": {`x=(\d)`, 1}, "took 3...5": {`took (\d)`, 3}, "a:12 b": {`a:(\d+)`, 12},
+		"x=5..": {`x=(\d)`, 5}, "12.5": {`(\d+)\.\d`, 12}, "5%": {`(\d)`, 5}, "'12'": {`(\d+)`, 12},
+		"\"a\":12,\"b\":\"": {`"a":(\d+)`, 12}, "  12 ": {`( +\d+ )`, 12}, "4 1234 ms": {`(\d+) ms`, 1234},
+		"1234 567 ms": {`(\d+) ms`, 567}, "1 23 ms": {`(\d+) ms`, 23},
 		"1 234 567 8": {`^\d+\s+\d+\s+(\d+)`, 567}, "5 234 ms": {`\d (\d+) ms`, 234}, "7 123": {`(\d+) \d`, 7},
 	} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + c.expr, Unit: workload.AnyUnit}))(t)
@@ -111,7 +125,8 @@ func TestPartsOfNumbers(t *testing.T) {
 
 // A unit that the expression does not ask for stays the same from run to run.
 func TestUnitsBehind(t *testing.T) {
-	for text, other := range map[string]string{"took 850 ms": "took 1.2 s", "took 3 MiB/s": "took 1 GiB/s", "took 5k": "took 1M", "took 5": "took 5 s"} {
+	for text, other := range map[string]string{"took 850 ms": "took 1.2 s", "took 3 MiB/s": "took 1 GiB/s",
+		"took 5k": "took 1M", "took 5": "took 5 s"} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: `regex:took ([\d.]+)`, Unit: workload.AnyUnit}))(t)
 		for i, line := range []string{text, text, other} {
 			if _, err := p.one([]byte(line)); (err != nil) != (i == 2) {
@@ -119,14 +134,16 @@ func TestUnitsBehind(t *testing.T) {
 			}
 		}
 	}
-	for expr, want := range map[string]string{`took ([\d.]+)`: `found 1.2 with "s" behind it, and with "ms" before`, `took ([\d.]+)m?s`: ""} {
+	for expr, want := range map[string]string{`took ([\d.]+)`: `found 1.2 with "s" behind it, and with "ms" before`,
+		`took ([\d.]+)m?s`: ""} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit}))(t)
 		for _, text := range []string{"took 850ms", "none", "took 900ms."} {
 			if _, err := p.one([]byte(text)); err != nil && text != "none" {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
-		if _, err := p.one([]byte("took 1.2s")); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if _, err := p.one([]byte("took 1.2s")); want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", expr, err, want)
 		}
 	}
@@ -141,7 +158,8 @@ func TestBenchUnits(t *testing.T) {
 	}{
 		{"gobench:Sort ns/op", "s", 1, ""},
 		{"gobench:Sort ns/op", workload.AnyUnit, 1, ""},
-		{"gobench:Sort ns/op", "s", 1e-9, "is in s already: gobench converts by itself, so that scale = 1e-09 would convert it again; leave scale out"},
+		{"gobench:Sort ns/op", "s", 1e-9,
+			"is in s already: gobench converts by itself, so that scale = 1e-09 would convert it again; leave scale out"},
 		{"gobench:Sort sec/op", "B", 1, `is in s, and the response's unit is "B"; write unit = "s"`},
 		{"gobench:Sort ns/op", "", 1, `write unit = "s"`},
 		{"gobench:Sort p99-ns", "s", 1e-9, "leave scale out"},
@@ -179,7 +197,8 @@ func TestPicksThatCannotBe(t *testing.T) {
 		"wal":             "is none of json:PATH",
 		"json:$..[?@.a=]": "json:",
 	} {
-		if _, err := newPicker(workload.Pick{From: from}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := newPicker(workload.Pick{From: from}); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q gave %v, want %q", from, err, want)
 		}
 	}
@@ -193,7 +212,8 @@ func TestZeroIsExplained(t *testing.T) {
 		s.picks = append(s.picks, p)
 	}
 	got := s.sample(ended{}).Zero
-	for name, want := range map[string]bool{"user": true, "system": true, "mine": true, "cpu": false, "all": false, "wall": false} {
+	for name, want := range map[string]bool{"user": true, "system": true, "mine": true, "cpu": false, "all": false,
+		"wall": false} {
 		testkit.Is(t, want, strings.Contains(got[name], "take cpu"), name, got[name])
 	}
 }

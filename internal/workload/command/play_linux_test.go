@@ -57,7 +57,8 @@ func play(name string, args []string) {
 		must(err)
 		_, err = os.Stat(filepath.Join(here, "in.b"))
 		out, oerr := os.ReadDir(args[len(args)-1])
-		fmt.Printf("args=%s env=%s stdin=%s dir=%v out=%v 1\n", strings.Join(args[:len(args)-1], " "), os.Getenv("SHOWN"), in, err == nil,
+		fmt.Printf("args=%s env=%s stdin=%s dir=%v out=%v 1\n", strings.Join(args[:len(args)-1], " "), os.Getenv("SHOWN"), in,
+			err == nil,
 			oerr == nil && len(out) == 0)
 		must(os.WriteFile(filepath.Join(args[len(args)-1], "result"), []byte("x"), 0o600))
 	case "append":

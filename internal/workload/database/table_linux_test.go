@@ -17,7 +17,8 @@ import (
 // name holds those of a URL.
 func TestTable(t *testing.T) {
 	want := [][]string{{"1", "a\tb\n\r"}, {"2", `\N`}, {"3", `\\.`}, {"4", "é 'x'"}}
-	table := Table{Name: "t", Columns: []string{"id", "body"}, Rows: int64(len(want)), Row: func(n int64) []any { return []any{n + 1, want[n][1]} }}
+	table := Table{Name: "t", Columns: []string{"id", "body"}, Rows: int64(len(want)),
+		Row: func(n int64) []any { return []any{n + 1, want[n][1]} }}
 	const create, read = "CREATE TABLE t (id integer, body text)", "SELECT CAST(id AS text), body FROM t ORDER BY id"
 	check := func(engine string, next func() bool, scan func(...any) error) {
 		t.Helper()

@@ -29,14 +29,16 @@ func TestContract(t *testing.T) {
 	long := map[string]any{"duration": "30s", "load": 0.3}
 	t.Run("open", func(t *testing.T) {
 		workloadtest.Contract(t, Workload{}, workloadtest.Config{
-			Params: map[string]any{"load": 0.3, "slices": int64(3), "slice": "1ms", "slice_dist": exp, "wait": "1ms", "wait_dist": exp, "duration": "200ms"},
-			Long:   long, Operations: workloadtest.Some, Work: workloadtest.Responses("demand_s"),
+			Params: map[string]any{"load": 0.3, "slices": int64(3), "slice": "1ms", "slice_dist": exp, "wait": "1ms",
+				"wait_dist": exp, "duration": "200ms"},
+			Long: long, Operations: workloadtest.Some, Work: workloadtest.Responses("demand_s"),
 		})
 	})
 	t.Run("closed and emulated", func(t *testing.T) {
 		workloadtest.Contract(t, Workload{}, workloadtest.Config{
-			Params: map[string]any{"slice": "2ms", "think": "5ms", "duration": "100ms", "policy": "balanced-rs1", "placement": "packed"},
-			Long:   long, Operations: workloadtest.Some,
+			Params: map[string]any{"slice": "2ms", "think": "5ms", "duration": "100ms", "policy": "balanced-rs1",
+				"placement": "packed"},
+			Long: long, Operations: workloadtest.Some,
 			Unseeded: "all lengths are fixed, so that nothing is drawn",
 		})
 	})
@@ -53,24 +55,33 @@ func TestRefuses(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		{map[string]any{"load": 0.5, "users": int64(3)}, "parameter users: arrivals are open with a load, and closed with users; give one of the two"},
-		{map[string]any{"load": 0.01}, "parameter load: open arrivals need 0.05 to 0.95 of the CPUs; 0 is a closed loop of users"},
+		{map[string]any{"load": 0.5, "users": int64(3)},
+			"parameter users: arrivals are open with a load, and closed with users; give one of the two"},
+		{map[string]any{"load": 0.01},
+			"parameter load: open arrivals need 0.05 to 0.95 of the CPUs; 0 is a closed loop of users"},
 		{map[string]any{"cpus": "0-"}, "parameter cpus: "},
-		{map[string]any{"cpus": "0,0"}, "parameter cpus: CPU 0 is there twice; write all, one-per-core, or a list such as 0-3,8"},
-		{map[string]any{"slice": "20us", "duration": "1h"}, "parameter slice: a run could have more than a million slices; make slices longer, duration shorter, or cpus fewer"},
-		{map[string]any{"load": 0.5, "think": "1s"}, "parameter think: it has no effect: users think, and arrivals with a load have none; leave out one of it and load"},
+		{map[string]any{"cpus": "0,0"},
+			"parameter cpus: CPU 0 is there twice; write all, one-per-core, or a list such as 0-3,8"},
+		{map[string]any{"slice": "20us", "duration": "1h"},
+			"parameter slice: a run could have more than a million slices; make slices longer, duration shorter, or cpus fewer"},
+		{map[string]any{"load": 0.5, "think": "1s"},
+			"parameter think: it has no effect: users think, and arrivals with a load have none; leave out one of it and load"},
 		{map[string]any{"think_dist": "exp"}, "parameter think_dist: it has no effect: users do not think; give think too"},
 		{map[string]any{"wait_dist": "exp"}, "parameter wait_dist: it has no effect: there is no wait; give wait too"},
 		{map[string]any{"floor": 0.3}, "parameter floor: it has no effect: it is of an emulated clock"},
 		{map[string]any{"check": "15ms"}, "parameter check: it has no effect: it is of an emulated clock"},
-		{map[string]any{"documents": int64(3)}, "parameter documents: it has no effect: there is no database; give database too"},
+		{map[string]any{"documents": int64(3)},
+			"parameter documents: it has no effect: there is no database; give database too"},
 		{map[string]any{"items": int64(3)}, "parameter items: it has no effect: there is no database; give database too"},
 		{map[string]any{"policy": "turbo"}, `parameter policy: no policy is called "turbo"`},
 		{map[string]any{"policy": "hwp"}, "parameter policy: policy hwp: the hardware chooses the frequency"},
 		{map[string]any{"policy": "fixed:40"}, "parameter policy: policy fixed:40: 40 % of nominal"},
-		{map[string]any{"policy": "fixed:60", "load": 0.7, "cpus": "0"}, "parameter policy: load 0.7 is too much for fixed:60, which carries less than 0.6; make load less, or 0, which is a closed loop of users"},
-		{map[string]any{"policy": "balanced-rs1", "check": "1us"}, "parameter check: policy balanced-rs1: PERFCHECK is 1e-06 s; it must be 0.001 to 5 s"},
-		{map[string]any{"policy": "ondemand"}, `parameter policy: ondemand emulates a clock, and this study says that it measures this host's own; write evidence = "emulated" under [study]`},
+		{map[string]any{"policy": "fixed:60", "load": 0.7, "cpus": "0"},
+			"parameter policy: load 0.7 is too much for fixed:60, which carries less than 0.6; make load less, or 0, which is a closed loop of users"},
+		{map[string]any{"policy": "balanced-rs1", "check": "1us"},
+			"parameter check: policy balanced-rs1: PERFCHECK is 1e-06 s; it must be 0.001 to 5 s"},
+		{map[string]any{"policy": "ondemand"},
+			`parameter policy: ondemand emulates a clock, and this study says that it measures this host's own; write evidence = "emulated" under [study]`},
 	} {
 		err := Workload{}.Validate(workload.Config{Params: values(t, c.given), Evidence: result.Measured})
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -78,7 +89,8 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	// In a study a factor may give it an effect.
-	if err := (Workload{}).Validate(workload.Config{Params: values(t, map[string]any{"floor": 0.3}), Factors: []string{"clock"}}); err != nil {
+	if err := (Workload{}).Validate(workload.Config{Params: values(t, map[string]any{"floor": 0.3}),
+		Factors: []string{"clock"}}); err != nil {
 		t.Error(err)
 	}
 	for _, given := range []map[string]any{{"cpus": "5000"}, {"record": "no/such/directory"}} {
@@ -121,7 +133,8 @@ func TestRecord(t *testing.T) {
 		if err != nil || len(r.Warnings) > 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if replaced := strings.Contains(strings.Join(got.Warnings, "\n"), "run.bursts holds the last run alone"); replaced != again {
+		if replaced := strings.Contains(strings.Join(got.Warnings, "\n"),
+			"run.bursts holds the last run alone"); replaced != again {
 			t.Errorf("after an earlier run %v: %q", again, got.Warnings)
 		}
 		again = true
@@ -135,13 +148,17 @@ func TestRecord(t *testing.T) {
 			busy += b
 		}
 		asked := got.Values["demand_s"] * float64(got.Operations)
-		if int64(len(r.Busy)) != got.Operations || !strings.HasPrefix(r.Source, "workload dialog, on the host's own clock; others kept threads from their CPU in ") || busy < 0.7*asked || busy > 1.6*asked {
-			return fmt.Errorf("%d bursts of %g s in %d steps that asked for %g s, from %s", len(r.Busy), busy, got.Operations, asked, r.Source)
+		if int64(len(r.Busy)) != got.Operations || !strings.HasPrefix(r.Source,
+			"workload dialog, on the host's own clock; others kept threads from their CPU in ") || busy < 0.7*asked ||
+			busy > 1.6*asked {
+			return fmt.Errorf("%d bursts of %g s in %d steps that asked for %g s, from %s", len(r.Busy), busy, got.Operations,
+				asked, r.Source)
 		}
 		return nil
 	})
 	v.(*Params).Duration, v.(*Params).Policy = workload.Seconds(0.02), "fixed:50"
-	if got, r := run(); !strings.Contains(strings.Join(got.Warnings, "\n"), "a prediction from it would slow the work twice") || !strings.Contains(r.Source, "emulated as fixed:50") {
+	if got, r := run(); !strings.Contains(strings.Join(got.Warnings, "\n"),
+		"a prediction from it would slow the work twice") || !strings.Contains(r.Source, "emulated as fixed:50") {
 		t.Errorf("from an emulated clock: %q, %s", got.Warnings, r.Source)
 	}
 	other := filepath.Join(dir, "precious.txt")
@@ -191,7 +208,8 @@ func TestEmulates(t *testing.T) {
 
 // TestCPUOfTheProcess: where no thread has a clock of its own, as on Windows, the process has one.
 func TestCPUOfTheProcess(t *testing.T) {
-	r := reply{Step: []float64{0.3, 0.4}, CPU: []float64{9, 9}, Waited: []float64{0, 0}, Demand: []float64{0.1, 0.1}, Steps: 4, Span: 1, Process: 0.2}
+	r := reply{Step: []float64{0.3, 0.4}, CPU: []float64{9, 9}, Waited: []float64{0, 0}, Demand: []float64{0.1, 0.1},
+		Steps: 4, Span: 1, Process: 0.2}
 	if s, err := sample(r); err != nil || s.Values["cpu_s"] != 0.2 {
 		t.Errorf("%v, %v", s.Values, err)
 	}

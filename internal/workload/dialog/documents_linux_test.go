@@ -18,7 +18,8 @@ import (
 
 // asking is steps of two slices with a query between them.
 func asking(kind string, more ...any) map[string]any {
-	out := map[string]any{"database": kind, "slices": int64(2), "slice": "1ms", "documents": int64(20), "items": int64(50), "duration": "150ms", "think": "3ms"}
+	out := map[string]any{"database": kind, "slices": int64(2), "slice": "1ms", "documents": int64(20), "items": int64(50),
+		"duration": "150ms", "think": "3ms"}
 	for i := 0; i < len(more); i += 2 {
 		out[more[i].(string)] = more[i+1]
 	}
@@ -64,7 +65,8 @@ func TestQueries(t *testing.T) {
 			}
 			wait, one, step := got.Values["db_wait_s"], got.Values["db_query_s"], got.Values["step_mean"]
 			if !(one > 1e-6) || !(wait > 1e-6) || wait >= step || got.Done < got.Operations {
-				t.Errorf("%s %v: a query takes %g s, a step waits %g s of %g s; %d of %d steps count", kind, c, one, wait, step, got.Operations, got.Done)
+				t.Errorf("%s %v: a query takes %g s, a step waits %g s of %g s; %d of %d steps count", kind, c, one, wait, step,
+					got.Operations, got.Done)
 			}
 		}
 	}
@@ -76,7 +78,8 @@ func TestServerDies(t *testing.T) {
 	pid := s.databases.postgres.Private().PID()
 	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	_, err := s.Run(t.Context(), workload.Request{Params: v, Seed: 1})
-	if err == nil || !strings.Contains(err.Error(), "PostgreSQL was ended by signal 9") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "PostgreSQL was ended by signal 9") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("killed: %v", err)
 	}
 	if _, err := s.Run(t.Context(), workload.Request{Params: values(t, asking(database.Postgres)), Seed: 1}); err != nil {
@@ -90,9 +93,12 @@ func TestDatabaseRefuses(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		{asking(database.SQLite, "slices", int64(1)), "parameter database: a step asks the database between its slices, and has one; make slices 2 or more"},
-		{asking(database.SQLite, "wait", "1ms"), "parameter wait: a step that asks a database waits as long as the query takes; leave out one of wait and database"},
-		{asking(database.SQLite, "documents", int64(1e6), "items", int64(1e5)), "parameter documents: 1000000 documents of 100000 items are above 1 GiB; make one of the two less"},
+		{asking(database.SQLite, "slices", int64(1)),
+			"parameter database: a step asks the database between its slices, and has one; make slices 2 or more"},
+		{asking(database.SQLite, "wait", "1ms"),
+			"parameter wait: a step that asks a database waits as long as the query takes; leave out one of wait and database"},
+		{asking(database.SQLite, "documents", int64(1e6), "items", int64(1e5)),
+			"parameter documents: 1000000 documents of 100000 items are above 1 GiB; make one of the two less"},
 	} {
 		if err := (Workload{}).Validate(workload.Config{Params: values(t, c.given)}); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v\nwant %s", c.given, err, c.want)

@@ -55,8 +55,10 @@ func play(t *testing.T, p plan) (*pool, []int) {
 // The pool's queue and placement are the model's.
 func TestPoolIsTheModels(t *testing.T) {
 	for _, p := range []plan{
-		{CPUs: make([]int, 2), Load: 0.8, Slices: 3, Slice: length{0.06, true}, Wait: length{0.04, true}, WarmUp: 50, Duration: 6000, Floor: 0.5, Seed: 4},
-		{CPUs: make([]int, 4), Users: 6, Slices: 2, Slice: length{0.05, true}, Wait: length{0.02, false}, Think: length{0.1, true}, WarmUp: 50, Duration: 2000, Floor: 0.5, Seed: 5, Packed: true},
+		{CPUs: make([]int, 2), Load: 0.8, Slices: 3, Slice: length{0.06, true}, Wait: length{0.04, true}, WarmUp: 50,
+			Duration: 6000, Floor: 0.5, Seed: 4},
+		{CPUs: make([]int, 4), Users: 6, Slices: 2, Slice: length{0.05, true}, Wait: length{0.02, false},
+			Think: length{0.1, true}, WarmUp: 50, Duration: 2000, Floor: 0.5, Seed: 5, Packed: true},
 	} {
 		x, ran := play(t, p)
 		got := testkit.Must(sample(x.result))(t)
@@ -69,7 +71,8 @@ func TestPoolIsTheModels(t *testing.T) {
 		for _, i := range ran {
 			count[i]++
 		}
-		if first, last := count[0], count[len(count)-1]; p.Packed && first*10 < last*13 || !p.Packed && (first*10 < last*9 || last*10 < first*9) {
+		if first, last := count[0], count[len(count)-1]; p.Packed && first*10 < last*13 || !p.Packed &&
+			(first*10 < last*9 || last*10 < first*9) {
 			t.Errorf("packed %v: slices by CPU %v", p.Packed, count)
 		}
 	}
@@ -77,12 +80,14 @@ func TestPoolIsTheModels(t *testing.T) {
 
 // Steps are the same whatever the clock does, and counted after the warm-up.
 func TestDemandIsThatOfTheSeed(t *testing.T) {
-	p := plan{CPUs: make([]int, 2), Load: 0.4, Slices: 3, Slice: length{0.06, true}, Wait: length{0.04, true}, WarmUp: 1, Duration: 100, Floor: 0.5, Seed: 9}
+	p := plan{CPUs: make([]int, 2), Load: 0.4, Slices: 3, Slice: length{0.06, true}, Wait: length{0.04, true}, WarmUp: 1,
+		Duration: 100, Floor: 0.5, Seed: 9}
 	a, _ := play(t, p)
 	p.CPUs = p.CPUs[:1]
 	p.Load *= 2 // the same arrivals on half of the CPUs
 	b, _ := play(t, p)
-	if x, y := stats.Mean(a.result.Demand), stats.Mean(b.result.Demand); len(a.result.Demand) != len(b.result.Demand) || x/y < 0.999999 || x/y > 1.000001 {
+	if x, y := stats.Mean(a.result.Demand), stats.Mean(b.result.Demand); len(a.result.Demand) != len(b.result.Demand) ||
+		x/y < 0.999999 || x/y > 1.000001 {
 		t.Errorf("%d steps of %g s, then %d of %g s", len(a.result.Demand), x, len(b.result.Demand), y)
 	}
 }

@@ -51,16 +51,20 @@ func TestSlowClock(t *testing.T) {
 	// The frequency of the first three never changes: they need no time to come up, and
 	// there is no check that a slice could begin before or after.
 	still := []string{"high-performance", "fixed:70", "power-saver"}
-	for _, name := range testkit.Sample(append(still, "balanced-rs1", "balanced-rs1,PERFCHECK=50ms", "balanced-rs2", "ondemand", "schedutil"), 4) {
+	for _, name := range testkit.Sample(append(still, "balanced-rs1", "balanced-rs1,PERFCHECK=50ms", "balanced-rs2",
+		"ondemand", "schedutil"), 4) {
 		phases, settling := 6, 1200*time.Millisecond // Balanced rises in single states
 		if slices.Contains(still, name) {
 			phases, settling = 1, 0
 		}
 		policy := testkit.Must(model.ParsePolicy(name))(t)
 		m := model.Stepped(1, 0.5)
-		for _, w := range []struct{ slice, idle time.Duration }{{100 * time.Millisecond, 300 * time.Millisecond}, {20 * time.Millisecond, 30 * time.Millisecond}, {50 * time.Millisecond, 5 * time.Millisecond}} {
-			want, err := model.Simulate(t.Context(), model.Case{Machine: m, Policy: policy, Workload: model.Workload{Name: "x", Kind: model.Dialog, Users: 1, Slices: 1,
-				Placement: model.Spread, Slice: model.Dist{Mean: w.slice.Seconds()}, Think: model.Dist{Mean: w.idle.Seconds()}}}, model.Options{Seed: 1, Steps: 100})
+		for _, w := range []struct{ slice, idle time.Duration }{{100 * time.Millisecond, 300 * time.Millisecond},
+			{20 * time.Millisecond, 30 * time.Millisecond}, {50 * time.Millisecond, 5 * time.Millisecond}} {
+			want, err := model.Simulate(t.Context(), model.Case{Machine: m, Policy: policy,
+				Workload: model.Workload{Name: "x", Kind: model.Dialog, Users: 1, Slices: 1,
+					Placement: model.Spread, Slice: model.Dist{Mean: w.slice.Seconds()}, Think: model.Dist{Mean: w.idle.Seconds()}}},
+				model.Options{Seed: 1, Steps: 100})
 			if err != nil {
 				t.Fatal(err)
 			}

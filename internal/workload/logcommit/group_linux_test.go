@@ -143,7 +143,8 @@ func TestBlocksAndSyncs(t *testing.T) {
 		group   bool
 	}{{DataSync, 512, 1, true}, {DSync, 8192, 3, true}, {DSync, 64 << 10, 2, false}, {Direct, 4096, 2, true}} {
 		t.Run(fmt.Sprintf("%s %d", c.sync, c.block), func(t *testing.T) {
-			r := request(t, map[string]any{"sync": string(c.sync), "block": c.block, "writers": c.writers, "group": c.group, "count": int64(30), "lead": int64(0), "size": int64(256 << 10), "work": int64(1000)})
+			r := request(t, map[string]any{"sync": string(c.sync), "block": c.block, "writers": c.writers, "group": c.group,
+				"count": int64(30), "lead": int64(0), "size": int64(256 << 10), "work": int64(1000)})
 			dir := t.TempDir()
 			s, err := Workload{}.Open(t.Context(), workload.Config{Params: r.Params, Dir: dir, Work: dir})
 			if c.sync == Direct && err != nil && strings.Contains(err.Error(), "O_DIRECT") {
@@ -156,7 +157,8 @@ func TestBlocksAndSyncs(t *testing.T) {
 			}
 			defer s.Close()
 			got := testkit.Must(s.Run(t.Context(), r))(t)
-			if got.Operations != 30 || got.Values["log_write"] <= 0 || got.Values["log_writes"] > 30 || !c.group && got.Values["log_writes"] != 30 ||
+			if got.Operations != 30 || got.Values["log_write"] <= 0 || got.Values["log_writes"] > 30 || !c.group &&
+				got.Values["log_writes"] != 30 ||
 				got.Values["log_share"] <= 0 || got.Values["log_share"] > 1 || got.Values["application"] <= 0 {
 				t.Errorf("%+v", got.Values)
 			}
@@ -180,7 +182,8 @@ func TestMappedNeedsDAX(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-	} else if d, ok := errors.AsType[*DirError](err); !ok || strings.Contains(err.Error(), "\n") || !strings.Contains(d.Error(), "MAP_SYNC") && !strings.Contains(d.Error(), "instruction") {
+	} else if d, ok := errors.AsType[*DirError](err); !ok || strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(d.Error(), "MAP_SYNC") && !strings.Contains(d.Error(), "instruction") {
 		t.Errorf("%v", err)
 	}
 	mustBeEmpty(t, dir)
@@ -193,7 +196,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{map[string]any{"block": int64(1000)}, "block: 1000 is not a multiple of 512"},
 		{map[string]any{"block": int64(64 << 10), "size": int64(100 << 10)}, "size: 102400 is not a multiple of 65536"},
-		{map[string]any{"block": int64(4096), "size": int64(8192), "writers": int64(3)}, "no room for a block of each of 3 writers"},
+		{map[string]any{"block": int64(4096), "size": int64(8192), "writers": int64(3)},
+			"no room for a block of each of 3 writers"},
 		{map[string]any{"sync": "mapped", "layout": "extending"}, "cannot grow"},
 		{map[string]any{"work": int64(5), "rate": 10.0}, "take one of work and rate"},
 	} {

@@ -44,7 +44,8 @@ func TestLayouts(t *testing.T) {
 				testkit.Is(t, 0o600, info.Mode(), "mode")
 				return info.Size()
 			}
-			if got, want := size(), map[Layout]int64{Allocated: l.cfg.Bytes, Extending: 0, Overwritten: l.cfg.Bytes}[layout]; got != want {
+			if got, want := size(), map[Layout]int64{Allocated: l.cfg.Bytes, Extending: 0,
+				Overwritten: l.cfg.Bytes}[layout]; got != want {
 				t.Errorf("%d bytes before the first commit, want %d", got, want)
 			}
 			times, err := l.Block(context.Background(), 5, nil)

@@ -56,21 +56,31 @@ func TestPreflight(t *testing.T) {
 		{name: "overlay", storage: storage("overlay"), kernel: made(nil, nil)},
 		{name: "nothing known", kernel: made(nil, nil)},
 		{name: "network block device", storage: iscsi, kernel: made(nil, nil)},
-		{name: "missing", storage: storage("ext4"), kernel: made(syscall.ENOENT, nil), want: []string{"does not exist", "create it"}, cause: fs.ErrNotExist},
-		{name: "below a file", storage: storage("ext4"), kernel: made(syscall.ENOTDIR, nil), want: []string{"not a directory"}, cause: syscall.ENOTDIR},
-		{name: "hidden", storage: storage("ext4"), kernel: made(syscall.EACCES, nil), want: []string{"not writable by this user"}, cause: fs.ErrPermission},
-		{name: "not writable", storage: storage("ext4"), kernel: made(nil, syscall.EACCES), want: []string{"not writable by this user", "run as the user who owns it"}, cause: fs.ErrPermission},
-		{name: "read-only", storage: readOnly, kernel: made(nil, nil), want: []string{"mounted read-only"}, cause: syscall.EROFS},
-		{name: "read-only by access", storage: storage("ext4"), kernel: made(nil, syscall.EROFS), want: []string{"mounted read-only"}, cause: syscall.EROFS},
-		{name: "full", storage: full, kernel: made(nil, nil), want: []string{"3.0 MiB free, 80 MiB needed", "make room"}, cause: syscall.ENOSPC},
+		{name: "missing", storage: storage("ext4"), kernel: made(syscall.ENOENT, nil),
+			want: []string{"does not exist", "create it"}, cause: fs.ErrNotExist},
+		{name: "below a file", storage: storage("ext4"), kernel: made(syscall.ENOTDIR, nil),
+			want: []string{"not a directory"}, cause: syscall.ENOTDIR},
+		{name: "hidden", storage: storage("ext4"), kernel: made(syscall.EACCES, nil),
+			want: []string{"not writable by this user"}, cause: fs.ErrPermission},
+		{name: "not writable", storage: storage("ext4"), kernel: made(nil, syscall.EACCES),
+			want: []string{"not writable by this user", "run as the user who owns it"}, cause: fs.ErrPermission},
+		{name: "read-only", storage: readOnly, kernel: made(nil, nil), want: []string{"mounted read-only"},
+			cause: syscall.EROFS},
+		{name: "read-only by access", storage: storage("ext4"), kernel: made(nil, syscall.EROFS),
+			want: []string{"mounted read-only"}, cause: syscall.EROFS},
+		{name: "full", storage: full, kernel: made(nil, nil), want: []string{"3.0 MiB free, 80 MiB needed", "make room"},
+			cause: syscall.ENOSPC},
 		{name: "nfs", storage: storage("nfs4"), kernel: made(nil, nil), want: []string{"on NFS (nfs4)", "local device"}},
 		{name: "9p", storage: storage("9p"), kernel: made(nil, nil), want: []string{"on 9P (9p)"}},
-		{name: "a table of its own would lack this", storage: storage("fuse.blobfuse2"), kernel: made(nil, nil), want: []string{"on Azure Blob Storage"}},
+		{name: "a table of its own would lack this", storage: storage("fuse.blobfuse2"), kernel: made(nil, nil),
+			want: []string{"on Azure Blob Storage"}},
 		{name: "a guest's disk", storage: storage("virtiofs"), kernel: made(nil, nil)},
 		{name: "device nodes", storage: storage("devtmpfs"), kernel: made(nil, nil), want: []string{"on devtmpfs"}},
 		{name: "smb", storage: storage("cifs"), kernel: made(nil, nil), want: []string{"on SMB (cifs)", "local device"}},
-		{name: "a server that is gone", storage: storage("nfs4"), kernel: made(host.ErrNoAnswer, nil), want: []string{"does not answer", "server is up"}, cause: host.ErrNoAnswer},
-		{name: "another network", storage: remote, kernel: made(nil, nil), want: []string{"a network file system (fuse.newfs)"}},
+		{name: "a server that is gone", storage: storage("nfs4"), kernel: made(host.ErrNoAnswer, nil),
+			want: []string{"does not answer", "server is up"}, cause: host.ErrNoAnswer},
+		{name: "another network", storage: remote, kernel: made(nil, nil),
+			want: []string{"a network file system (fuse.newfs)"}},
 		{name: "proc", storage: storage("proc"), kernel: made(nil, nil), want: []string{"on proc", "holds no files"}},
 		{name: "cgroup", storage: storage("cgroup2"), kernel: made(nil, nil), want: []string{"on cgroup2"}},
 	} {
@@ -86,7 +96,8 @@ func TestPreflight(t *testing.T) {
 			if !ok {
 				t.Fatalf("%v (%T) is not a *DirError", err, err)
 			}
-			if de.Dir != "/log/dir" || !strings.HasPrefix(err.Error(), "log directory /log/dir: ") || strings.Contains(err.Error(), "\n") {
+			if de.Dir != "/log/dir" || !strings.HasPrefix(err.Error(), "log directory /log/dir: ") ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("not one line that names the directory: %q", err)
 			}
 			for _, w := range append(c.want, "--log-dir") {
@@ -130,7 +141,8 @@ func TestPreflightOfThisSystem(t *testing.T) {
 
 func TestDirErrorKeepsWhatItDoesNotKnow(t *testing.T) {
 	err := dirError("/d", &fs.PathError{Op: "fdatasync", Path: "/d/x", Err: syscall.ENXIO})
-	if got, want := err.Error(), "log directory /d: fdatasync: no such device or address: name another with --log-dir"; got != want {
+	if got, want := err.Error(),
+		"log directory /d: fdatasync: no such device or address: name another with --log-dir"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if dirError("/d", nil) != nil {

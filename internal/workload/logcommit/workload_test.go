@@ -24,7 +24,8 @@ func TestContract(t *testing.T) {
 		},
 		Stalled: func(t *testing.T, stall time.Duration) (workload.Session, workload.Request, float64) {
 			const rate = 500
-			v, err := workload.Check(Workload{}.Describe(), map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"})
+			v, err := workload.Check(Workload{}.Describe(),
+				map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +47,8 @@ func TestWorkloadDirectory(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		"missing":   {map[string]any{"dir": "no-such"}, "parameter dir: " + filepath.Join(base, "no-such") + ": does not exist"},
+		"missing": {map[string]any{"dir": "no-such"}, "parameter dir: " + filepath.Join(base, "no-such") +
+			": does not exist"},
 		"a file":    {map[string]any{"dir": "file"}, "not a directory"},
 		"odd bytes": {map[string]any{"size": int64(5000)}, "parameter size: 5000 is not a multiple of 4096"},
 	} {
@@ -76,10 +78,12 @@ func TestLevels(t *testing.T) {
 		t.Helper()
 		return testkit.Must(s.Run(t.Context(), workload.Request{Params: check(given)}))(t)
 	}
-	if got := run(map[string]any{"count": int64(3)}); got.Operations != 3 || got.Missing["p99"] == "" || got.Values["p50"] <= 0 {
+	if got := run(map[string]any{"count": int64(3)}); got.Operations != 3 || got.Missing["p99"] == "" ||
+		got.Values["p50"] <= 0 {
 		t.Errorf("three commits: %+v", got)
 	}
-	if got := run(map[string]any{"count": int64(1000000), "duration": "500ms", "layout": "overwritten", "size": "32KiB"}); got.Operations == 1000000 || got.Operations == 0 {
+	if got := run(map[string]any{"count": int64(1000000), "duration": "500ms", "layout": "overwritten",
+		"size": "32KiB"}); got.Operations == 1000000 || got.Operations == 0 {
 		t.Errorf("%d commits in 500 ms", got.Operations)
 	}
 	mustBeEmpty(t, dir) // the file has no name

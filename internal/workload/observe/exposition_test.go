@@ -25,13 +25,15 @@ h_count{path="b"} 9
 `
 	list := testkit.Must(readHistogram(strings.NewReader(text), "h"))(t)
 	inf := math.Inf(1)
-	if len(list) != 2 || !slices.Equal(list[0].bounds, []float64{0.5, inf}) || !slices.Equal(list[0].counts, []float64{1, 3}) || list[0].sum != 2.5 ||
+	if len(list) != 2 || !slices.Equal(list[0].bounds, []float64{0.5, inf}) ||
+		!slices.Equal(list[0].counts, []float64{1, 3}) || list[0].sum != 2.5 ||
 		!slices.Equal(list[1].bounds, []float64{0.5, inf}) || !slices.Equal(list[1].counts, []float64{4, 9}) {
 		for _, s := range list {
 			t.Errorf("%+v", *s)
 		}
 	}
-	for _, line := range []string{`h_bucket{le="1" 3`, `h_bucket{le=1} 3`, `h_bucket{le="x"} 3`, `h_bucket{le="1"}`, `h_sum x`, `h_sum{a} 1`,
+	for _, line := range []string{`h_bucket{le="1" 3`, `h_bucket{le=1} 3`, `h_bucket{le="x"} 3`, `h_bucket{le="1"}`,
+		`h_sum x`, `h_sum{a} 1`,
 		`h_sum{a="\`, `{} 1`} {
 		list, err := readHistogram(strings.NewReader("# TYPE h histogram\n"+line+"\n"), "h")
 		if err == nil || strings.Contains(err.Error(), "\n") {

@@ -56,7 +56,8 @@ func (f *fake) Close() error          { f.closed = true; return nil }
 func watchFake(t *testing.T, f *fake, look func(workload.Bin) error) (workload.Sample, error) {
 	t.Helper()
 	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"for": "2s", "every": "1s"}))(t)
-	s := &session{cfg: workload.Config{Params: v}, on: &service.Reached{Of: &service.Service{Kind: service.Database, Name: "fake"}, Source: f}}
+	s := &session{cfg: workload.Config{Params: v},
+		on: &service.Reached{Of: &service.Service{Kind: service.Database, Name: "fake"}, Source: f}}
 	out, err := s.Run(t.Context(), workload.Request{Params: v, Look: look})
 	if (err != nil) != (s.on == nil) || f.closed != (err != nil) || err != nil && strings.Contains(err.Error(), "\n") {
 		t.Errorf("after %v the connection is kept: %v", err, s.on != nil)
@@ -88,10 +89,12 @@ func TestSessions(t *testing.T) {
 	within("elapsed_s", 2*wall) // but it runs no statement
 	within("log_wait_per_transaction", wall/n)
 	within("elapsed_per_transaction", 2*wall/n)
-	if why := got.Missing["cpu_s"]; !strings.Contains(why, "another host") || got.Missing["cpu_per_transaction"] != why || got.Missing["queue_s"] != why {
+	if why := got.Missing["cpu_s"]; !strings.Contains(why, "another host") || got.Missing["cpu_per_transaction"] != why ||
+		got.Missing["queue_s"] != why {
 		t.Errorf("CPU time of another host: %q", got.Missing)
 	}
-	if len(bins) != 2 || bins[0].At < 900*time.Millisecond || bins[1].At <= bins[0].At || bins[0].Values["transactions"]+bins[1].Values["transactions"] != n {
+	if len(bins) != 2 || bins[0].At < 900*time.Millisecond || bins[1].At <= bins[0].At ||
+		bins[0].Values["transactions"]+bins[1].Values["transactions"] != n {
 		t.Errorf("looks: %+v", bins)
 	}
 	if _, there := bins[0].Values["cpu_s"]; there {
@@ -141,7 +144,8 @@ func TestLost(t *testing.T) {
 				}
 				return nil
 			}}, nil)
-			if err == nil || !strings.HasPrefix(err.Error(), "the session with fake was lost") || !strings.HasSuffix(err.Error(), "the pipe broke") {
+			if err == nil || !strings.HasPrefix(err.Error(), "the session with fake was lost") ||
+				!strings.HasSuffix(err.Error(), "the pipe broke") {
 				t.Error(err)
 			}
 		})
@@ -160,7 +164,8 @@ func TestHarm(t *testing.T) {
 		t.Fatalf("%d looks, %v", looks, err)
 	}
 	if n := got.Values["transactions"]; n < 100 || n > 200 || got.Contaminated != "" || got.Doubt != "" ||
-		len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "ended early, after 1") || !strings.HasSuffix(got.Warnings[0], "s: latency rose") {
+		len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "ended early, after 1") ||
+		!strings.HasSuffix(got.Warnings[0], "s: latency rose") {
 		t.Errorf("ended early: %+v", got)
 	}
 }
@@ -169,7 +174,8 @@ func TestHarm(t *testing.T) {
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	got := testkit.Must(watchFake(t, &fake{rate: 100, hidden: true}, nil))(t)
-	if got.Values["transactions"] < 100 || got.Missing["log_wait_s"] != "what others do: grant it" || got.Missing["elapsed_s"] == "" || got.Missing["busy_s"] == "" {
+	if got.Values["transactions"] < 100 || got.Missing["log_wait_s"] != "what others do: grant it" ||
+		got.Missing["elapsed_s"] == "" || got.Missing["busy_s"] == "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -210,10 +216,12 @@ func TestRefused(t *testing.T) {
 		{map[string]any{"dsn": "host=h password=s3cret"}, "parameter dsn: has a password"},
 		{map[string]any{"dsn": "mysql://u:s3cret@h/"}, "parameter dsn: has a password"},
 		{map[string]any{"dsn": "foo://u:s3cret@h/"}, "parameter dsn: the DSN begins with an unknown scheme"},
-		{map[string]any{"dsn": "postgres://h/d", "service": "postgres"}, "parameter dsn: service names a service too; give one of them"},
+		{map[string]any{"dsn": "postgres://h/d", "service": "postgres"},
+			"parameter dsn: service names a service too; give one of them"},
 		{map[string]any{"histogram": "x"}, "parameter histogram: is of a page that url names; give url"},
 		{map[string]any{"url": "https://h/metrics"}, "parameter histogram: missing; name the histogram"},
-		{map[string]any{"url": "http://h/metrics", "histogram": "x"}, "parameter url: leads to another host without TLS; write https://, or plain_http"},
+		{map[string]any{"url": "http://h/metrics", "histogram": "x"},
+			"parameter url: leads to another host without TLS; write https://, or plain_http"},
 		{map[string]any{"url": "https://u:s3cret@h/", "histogram": "x"}, "parameter url: has a user or a password"},
 		{map[string]any{"url": "ftp://h/", "histogram": "x"}, "parameter url: is not an address"},
 		{map[string]any{"url": "https://h/", "histogram": "a b\xff"}, "parameter histogram: \"a b\\xff\" is not UTF-8"},
@@ -224,13 +232,15 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			err = Workload{}.Validate(workload.Config{Params: v, Factors: []string{}})
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v", c.given, err)
 		}
 	}
 	for _, given := range []map[string]any{
 		{"url": "http://127.0.0.1:1/metrics", "histogram": "x"}, {"url": "h:1/metrics", "histogram": "x"},
-		{"url": "http://h/metrics", "histogram": "x", "plain_http": true}, {"latency": []string{"true"}}, {"dsn": "postgres://u@h/d"},
+		{"url": "http://h/metrics", "histogram": "x", "plain_http": true}, {"latency": []string{"true"}},
+		{"dsn": "postgres://u@h/d"},
 	} {
 		v, err := workload.Check(Workload{}.Describe(), given)
 		if err == nil {
@@ -242,7 +252,8 @@ func TestRefused(t *testing.T) {
 	}
 	t.Setenv("HOSTLAB_DSN", "postgres://u:s3cret@127.0.0.1:1/d")
 	v, _ := workload.Check(Workload{}.Describe(), nil)
-	if _, err := (Workload{}).Open(t.Context(), workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "s3cret") {
+	if _, err := (Workload{}).Open(t.Context(), workload.Config{Params: v}); err == nil ||
+		!strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a password in the environment: %v", err)
 	}
 }

@@ -60,7 +60,8 @@ func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n := 0
 		for i, bound := range append(a.bounds, math.Inf(1)) {
 			n += a.counts[s][i]
-			fmt.Fprintf(w, "took_seconds_bucket{path=\"%s\",le=\"%s\"} %d\n", path, strings.TrimPrefix(fmt.Sprint(bound), "+"), n)
+			fmt.Fprintf(w, "took_seconds_bucket{path=\"%s\",le=\"%s\"} %d\n", path, strings.TrimPrefix(fmt.Sprint(bound), "+"),
+				n)
 		}
 		fmt.Fprintf(w, "took_seconds_sum{path=\"%s\"} %g\ntook_seconds_count{path=\"%s\"} %d\n", path, a.sums[s], path, n)
 	}
@@ -100,7 +101,8 @@ func TestQuantiles(t *testing.T) {
 		sum += v
 	}
 	t.Logf("p50 %v (%v), p99 %v (%v), mean %v (%v)", p50.is, a.all[10000], p99.is, a.all[19800], mean.is, sum/20000)
-	if h.count() != 20000 || math.Abs(mean.is-sum/20000) > 1e-6 || math.Abs(p50.is/a.all[10000]-1) > 0.1 || math.Abs(p99.is/a.all[19800]-1) > 0.15 {
+	if h.count() != 20000 || math.Abs(mean.is-sum/20000) > 1e-6 || math.Abs(p50.is/a.all[10000]-1) > 0.1 ||
+		math.Abs(p99.is/a.all[19800]-1) > 0.15 {
 		t.Error("too far from the requests themselves")
 	}
 	testkit.Refused(before.since(after))(t, "fewer requests than before", "backwards")
@@ -117,7 +119,8 @@ func TestQuantile(t *testing.T) {
 		{histogram{bounds: []float64{1, 2, inf}, counts: []float64{10, 20, 20}}, 0.75, amount{is: 1.5}},
 		{histogram{bounds: []float64{1, 2, inf}, counts: []float64{10, 10, 10}}, 0.99, amount{is: 0.99}},
 		{histogram{bounds: []float64{1, 2, inf}, counts: []float64{0, 10, 10}}, 0.5, amount{is: 1.5}},
-		{histogram{bounds: []float64{1, 2, inf}, counts: []float64{1, 1, 10}}, 0.5, amount{why: "it lies beyond the histogram's largest bucket, 2.00 s"}},
+		{histogram{bounds: []float64{1, 2, inf}, counts: []float64{1, 1, 10}}, 0.5,
+			amount{why: "it lies beyond the histogram's largest bucket, 2.00 s"}},
 		{histogram{bounds: []float64{inf}, counts: []float64{10}}, 0.5, amount{why: "the histogram has no bucket"}},
 	} {
 		if got := c.h.quantile(c.q); got.why != c.want.why || math.Abs(got.is-c.want.is) > 1e-9 {
@@ -130,15 +133,20 @@ func TestPageRefused(t *testing.T) {
 	const sum, inf = "took_seconds_sum 1\ntook_seconds_count 3\n", `took_seconds_bucket{le="+Inf"} 3` + "\n"
 	for answer, want := range map[string]string{
 		"<html>": "not Prometheus' text format", "up 1\n": "there is no metric took_seconds",
-		"# TYPE took_seconds gauge\ntook_seconds 1\n":                                          "it is a gauge, not a histogram",
-		"# TYPE took_seconds summary\n" + sum:                                                  "it is a summary, not a histogram",
-		"# TYPE took_seconds histogram\n" + `took_seconds_bucket{le="1"} 5` + "\n" + inf + sum: "its buckets are not in order",
-		"# TYPE took_seconds histogram\n" + `took_seconds_bucket{a="x",le="1"} 1` + "\n" + `took_seconds_bucket{a="y",le="2"} 1` + "\n" + `took_seconds_count{a="x"} 1` + "\n" + `took_seconds_count{a="y"} 1` + "\n": "its series have different buckets",
+		"# TYPE took_seconds gauge\ntook_seconds 1\n": "it is a gauge, not a histogram",
+		"# TYPE took_seconds summary\n" +
+			sum: "it is a summary, not a histogram",
+		"# TYPE took_seconds histogram\n" + `took_seconds_bucket{le="1"} 5` + "\n" +
+			inf + sum: "its buckets are not in order",
+		"# TYPE took_seconds histogram\n" + `took_seconds_bucket{a="x",le="1"} 1` + "\n" +
+			`took_seconds_bucket{a="y",le="2"} 1` + "\n" + `took_seconds_count{a="x"} 1` + "\n" + `took_seconds_count{a="y"} 1` +
+			"\n": "its series have different buckets",
 	} {
 		a := newApplication()
 		a.answer = answer
 		p, _ := pageOf(t, a)
-		if _, err := p.read(t.Context()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := p.read(t.Context()); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", answer, err)
 		}
 	}
@@ -160,7 +168,8 @@ func TestApplication(t *testing.T) {
 	t.Parallel()
 	a := newApplication(0.01, 0.02, 0.05)
 	_, at := pageOf(t, a)
-	given := map[string]any{"service": itself(), "url": at, "histogram": "took_seconds", "for": "3s", "every": "1s", "latency": []string{"echo", "0.25"}}
+	given := map[string]any{"service": itself(), "url": at, "histogram": "took_seconds", "for": "3s", "every": "1s",
+		"latency": []string{"echo", "0.25"}}
 	s, r := openSession(t, given)
 	for range 50 {
 		a.serve(1, 0.03) // before the run
@@ -171,7 +180,8 @@ func TestApplication(t *testing.T) {
 		for range 100 {
 			a.serve(looks%2, 0.015)
 		}
-		if v, told := b.Values["latency_mean"]; told != (looks > 1) || told && math.Abs(v-0.015) > 1e-9 || b.Values["latency"] != 0.25 {
+		if v, told := b.Values["latency_mean"]; told != (looks > 1) || told && math.Abs(v-0.015) > 1e-9 ||
+			b.Values["latency"] != 0.25 {
 			t.Errorf("look %d: %+v", looks, b.Values)
 		}
 		return nil
@@ -182,10 +192,13 @@ func TestApplication(t *testing.T) {
 	}
 	v := got.Values
 	// What came after the last look is not seen.
-	if looks != 3 || v["transactions"] != 200 || v["arrivals"] != 200 || got.Operations != 200 || math.Abs(v["latency_mean"]-0.015) > 1e-9 || v["latency_p99"] <= 0.01 || v["latency_p99"] > 0.02 || v["latency"] != 0.25 {
+	if looks != 3 || v["transactions"] != 200 || v["arrivals"] != 200 || got.Operations != 200 ||
+		math.Abs(v["latency_mean"]-0.015) > 1e-9 || v["latency_p99"] <= 0.01 || v["latency_p99"] > 0.02 ||
+		v["latency"] != 0.25 {
 		t.Errorf("%d looks: %+v", looks, got)
 	}
-	if v["cpu_s"] <= 0 || math.Abs(v["cpu_per_transaction"]-v["cpu_s"]/200) > 1e-9 || got.Missing["log_wait_s"] == "" || len(got.Warnings) > 0 {
+	if v["cpu_s"] <= 0 || math.Abs(v["cpu_per_transaction"]-v["cpu_s"]/200) > 1e-9 || got.Missing["log_wait_s"] == "" ||
+		len(got.Warnings) > 0 {
 		t.Errorf("%+v", got)
 	}
 	r.Look = nil
@@ -195,11 +208,14 @@ func TestApplication(t *testing.T) {
 		clear(a.counts[0])
 		clear(a.counts[1])
 	})
-	if _, err := s.Run(t.Context(), r); err == nil || !strings.HasSuffix(err.Error(), "the histogram counts fewer requests than before: the application restarted, or someone reset it") {
+	if _, err := s.Run(t.Context(), r); err == nil ||
+		!strings.HasSuffix(err.Error(),
+			"the histogram counts fewer requests than before: the application restarted, or someone reset it") {
 		t.Errorf("restarted: %v", err)
 	}
 	// The next run begins anew, and finds no request.
-	if got, err = s.Run(t.Context(), r); err != nil || !strings.HasPrefix(got.Missing["cpu_per_transaction"], "the service did no transaction in 3") ||
+	if got, err = s.Run(t.Context(), r); err != nil ||
+		!strings.HasPrefix(got.Missing["cpu_per_transaction"], "the service did no transaction in 3") ||
 		!strings.HasPrefix(got.Missing["latency_p99"], "the application counted no request in 3") {
 		t.Errorf("without requests: %v, %+v", err, got)
 	}
@@ -221,7 +237,8 @@ func TestTeller(t *testing.T) {
 		t.Run(strings.Join(c.command, " "), func(t *testing.T) {
 			t.Parallel()
 			s, r := openSession(t, map[string]any{"service": itself(), "for": "2s", "every": "1s", "latency": c.command})
-			if _, err := s.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			if _, err := s.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Error(err)
 			}
 		})

@@ -34,7 +34,9 @@ func near(t *testing.T, what string, got, want, most float64) {
 
 func startPostgres(t *testing.T) (s *privatedb.Server, dsn string) {
 	t.Helper()
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on", "autovacuum": "off"}})
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+		privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on",
+			"track_io_timing": "on", "autovacuum": "off"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func pgbench(t *testing.T, s *privatedb.Server, script string, args ...string) (
 	if more, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench"); len(more) > 0 { // Debian's wrappers are elsewhere
 		program = more[len(more)-1]
 	}
-	cmd := exec.Command(program, append([]string{"-n", "-T", "600", "-h", s.SocketDir(), "-U", privatedb.Role, "-f", name}, append(args, "postgres")...)...)
+	cmd := exec.Command(program, append([]string{"-n", "-T", "600", "-h", s.SocketDir(), "-U", privatedb.Role, "-f", name},
+		append(args, "postgres")...)...)
 	testkit.OK(t, cmd.Start())
 	ended := make(chan bool)
 	go func() { _ = cmd.Wait(); close(ended) }()
@@ -75,17 +78,22 @@ func TestPostgres(t *testing.T) {
 	s, dsn := startPostgres(t)
 	execute(t, s, "create table t(a int)")
 	run, r := openSession(t, map[string]any{"dsn": dsn, "for": "10s", "every": "2s"})
-	stop := pgbench(t, s, "insert into t select generate_series(1, 20); select count(*) from generate_series(1, 2000);", "-c", "4", "-R", "400")
+	stop := pgbench(t, s, "insert into t select generate_series(1, 20); select count(*) from generate_series(1, 2000);",
+		"-c", "4", "-R", "400")
 	c := testkit.Must(s.Connect(t.Context()))(t)
 	defer c.Close(context.Background())
 	working := func(text string, sessions int) {
 		for n := 0; n < sessions; time.Sleep(50 * time.Millisecond) {
-			testkit.OK(t, c.QueryRow(t.Context(), "select count(*) from pg_stat_activity where application_name = 'pgbench' and query like $1", text).Scan(&n))
+			testkit.OK(t,
+				c.QueryRow(t.Context(),
+					"select count(*) from pg_stat_activity where application_name = 'pgbench' and query like $1", text).Scan(&n))
 		}
 	}
 	working("%series%", 4)
 	transactions := func() (n float64) {
-		testkit.OK(t, c.QueryRow(t.Context(), "select xact_commit + xact_rollback from pg_stat_database where datname = 'postgres'").Scan(&n))
+		testkit.OK(t,
+			c.QueryRow(t.Context(),
+				"select xact_commit + xact_rollback from pg_stat_database where datname = 'postgres'").Scan(&n))
 		return n
 	}
 	var bins []workload.Bin
@@ -106,11 +114,13 @@ func TestPostgres(t *testing.T) {
 		}
 		wall := v["transactions"] / v["transactions_per_s"]
 		near(t, "wall, s", wall, took, 0.5+0.05*took)
-		near(t, "transactions", v["transactions"], n*wall/took, 2.5*n/took) // sessions tell of theirs a second late, at both ends
+		// sessions tell of theirs a second late, at both ends
+		near(t, "transactions", v["transactions"], n*wall/took, 2.5*n/took)
 		near(t, "cpu_s", v["cpu_s"], (cpu-own)*wall/took, 0.05*cpu+0.05)
 		near(t, "cpu_per_transaction", v["cpu_per_transaction"], v["cpu_s"]/v["transactions"], 1e-9)
 		cost := (own + (now - here).Seconds()) / took
-		t.Logf("watching took %.2f %% of one CPU; elapsed %.3f s, busy %.3f s, log %.3f s, queue %.3f s", 100*cost, v["elapsed_s"], v["busy_s"], v["log_wait_s"], v["queue_s"])
+		t.Logf("watching took %.2f %% of one CPU; elapsed %.3f s, busy %.3f s, log %.3f s, queue %.3f s", 100*cost,
+			v["elapsed_s"], v["busy_s"], v["log_wait_s"], v["queue_s"])
 		if cost > 0.02 { // below 0.01 where nothing else runs
 			t.Errorf("watching took %.2f %% of one CPU", 100*cost)
 		}
@@ -123,7 +133,9 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("%d looks: %+v", len(bins), bins)
 		}
 		var pid string
-		testkit.OK(t, c.QueryRow(t.Context(), "select string_agg(pid::text, ' ') from pg_stat_activity where application_name = 'hostlab' and pid <> pg_backend_pid()").Scan(&pid))
+		testkit.OK(t,
+			c.QueryRow(t.Context(),
+				"select string_agg(pid::text, ' ') from pg_stat_activity where application_name = 'hostlab' and pid <> pg_backend_pid()").Scan(&pid))
 		if backend != "" && pid != backend {
 			t.Errorf("the connection %s is another than before, %s", pid, backend)
 		}
@@ -139,7 +151,8 @@ func TestPostgres(t *testing.T) {
 	}
 	execute(t, s, "select pg_sleep(1)")
 	time.AfterFunc(time.Second, func() { execute(t, s, "select pg_stat_reset()") })
-	testkit.Refused(run.Run(t.Context(), r))(t, "the counters of PostgreSQL started again after ", "its counters were reset")
+	testkit.Refused(run.Run(t.Context(), r))(t, "the counters of PostgreSQL started again after ",
+		"its counters were reset")
 }
 
 // TestPostgresKilled is a server that ends in the midst of a run, and one that is not there.
@@ -147,8 +160,10 @@ func TestPostgresKilled(t *testing.T) {
 	s, dsn := startPostgres(t)
 	run, r := openSession(t, map[string]any{"dsn": dsn, "for": "60s", "every": "1s"})
 	time.AfterFunc(2*time.Second, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
-	for _, want := range []string{fmt.Sprintf("PostgreSQL (process %d) has ended or was restarted after ", s.PID()), "parameter dsn: "} {
-		if _, err := run.Run(t.Context(), r); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+	for _, want := range []string{fmt.Sprintf("PostgreSQL (process %d) has ended or was restarted after ", s.PID()),
+		"parameter dsn: "} {
+		if _, err := run.Run(t.Context(), r); err == nil || !strings.HasPrefix(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("killed: %v", err)
 		}
 	}
@@ -180,7 +195,8 @@ func TestProcess(t *testing.T) {
 	}
 	time.AfterFunc(1500*time.Millisecond, func() { _ = cmd.Process.Kill() })
 	for range 2 {
-		if _, err := run.Run(t.Context(), r); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) {
+		if _, err := run.Run(t.Context(), r); err == nil || strings.Contains(err.Error(), "\n") ||
+			!strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) {
 			t.Errorf("after its end: %v", err)
 		}
 		_ = cmd.Wait()
@@ -193,7 +209,8 @@ func TestMariaDB(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	db := testkit.Must(s.Open())(t)
 	defer db.Close()
-	for _, text := range []string{"create database d", "create table d.t(a int)", "set global innodb_monitor_enable = 'trx_%commits'"} {
+	for _, text := range []string{"create database d", "create table d.t(a int)",
+		"set global innodb_monitor_enable = 'trx_%commits'"} {
 		testkit.Must(db.ExecContext(t.Context(), text))(t)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -217,7 +234,8 @@ func TestMariaDB(t *testing.T) {
 			}
 		})
 	}
-	run, r := openSession(t, map[string]any{"dsn": "mariadb://u@localhost/?socket=" + filepath.Join(s.SocketDir(), "mariadb.sock"), "for": "5s", "every": "1s"})
+	run, r := openSession(t, map[string]any{"dsn": "mariadb://u@localhost/?socket=" +
+		filepath.Join(s.SocketDir(), "mariadb.sock"), "for": "5s", "every": "1s"})
 	for range 2 {
 		cpu, n, began := usedBy(t, s), done.Load(), time.Now()
 		before := ownCPU(run)
@@ -229,12 +247,14 @@ func TestMariaDB(t *testing.T) {
 		near(t, "transactions", v["transactions"], float64(done.Load()-n)*wall/took, 0.1*v["transactions"])
 		cpu = usedBy(t, s) - cpu - own
 		near(t, "cpu_s", v["cpu_s"], cpu*wall/took, 0.05*cpu+0.05)
-		t.Logf("own session %.3f s in %.1f s; elapsed %.3f s, busy %.3f, log %.3f, queue %.3f", own, took, v["elapsed_s"], v["busy_s"], v["log_wait_s"], v["queue_s"])
+		t.Logf("own session %.3f s in %.1f s; elapsed %.3f s, busy %.3f, log %.3f, queue %.3f", own, took, v["elapsed_s"],
+			v["busy_s"], v["log_wait_s"], v["queue_s"])
 	}
 	stop()
 	clients.Wait()
 	got, err := run.Run(t.Context(), r)
-	if v := got.Values; err != nil || v["transactions"] >= fewest || v["cpu_s"] > 0.5 || !strings.HasPrefix(got.Missing["cpu_per_transaction"], "the service did ") {
+	if v := got.Values; err != nil || v["transactions"] >= fewest || v["cpu_s"] > 0.5 ||
+		!strings.HasPrefix(got.Missing["cpu_per_transaction"], "the service did ") {
 		t.Errorf("its load ended: %v, %+v", err, got)
 	}
 	t.Logf("without load: %v, missing %q", got.Values, got.Missing)

@@ -21,8 +21,9 @@ func TestSchema(t *testing.T) {
 		Description: "What threads that take a lock and threads that scan memory did in one run. Rates are per second of seconds. " +
 			"What is not known is null; what a thread of its role does not do is 0.",
 		Forms: []any{Data{Kind: "scanlock", Schema: Schema}}, Unknown: true,
-		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {Lock, Scan}, reflect.TypeFor[result.Evidence](): {result.Measured},
-			reflect.TypeFor[cpus.Place](): {cpus.Sibling, cpus.Core, cpus.LLC, cpus.Socket, cpus.Unknown}},
+		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {Lock, Scan},
+			reflect.TypeFor[result.Evidence](): {result.Measured},
+			reflect.TypeFor[cpus.Place]():      {cpus.Sibling, cpus.Core, cpus.LLC, cpus.Socket, cpus.Unknown}},
 	}.Equal(t, "scanlock.schema.json")
 	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/scanlock.schema.json"))(t)
 	valid := func(d Data) error {

@@ -21,7 +21,8 @@ func TestWorkloadStopped(t *testing.T) {
 	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
 		w, _ := all.Find("command")
 		o := Run{Runs: 3, Seed: 1}
-		if err := o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil); err != nil {
+		if err := o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 		rep := testkit.Must(o.Do(context.Background(), w, dir))(t)

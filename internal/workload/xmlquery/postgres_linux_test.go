@@ -53,7 +53,8 @@ func TestTotal(t *testing.T) {
 	testkit.Same(t, want, got)
 	one, err := Total(t.Context(), NewTable([]byte(`<order id="1"><customer a="é"> <b/>
  </customer><items><item line="2" sku="a&amp;b"><description>&lt;é</description><quantity unit="kg">3</quantity></item></items></order>`)))
-	if diff := cmp.Diff(Totals{Items: 1, Order: 1, Line: 2, SKU: 3, Description: 3, Unit: 2, Quantity: 3, Customer: 31}, one); err != nil || diff != "" {
+	if diff := cmp.Diff(Totals{Items: 1, Order: 1, Line: 2, SKU: 3, Description: 3, Unit: 2, Quantity: 3, Customer: 31},
+		one); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
@@ -88,7 +89,8 @@ func TestDatabase(t *testing.T) {
 	testkit.OK(t, d.Load(t.Context(), 512<<10, 2))
 	server := d.Server().PID()
 	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(server, syscall.SIGKILL) })
-	if _, _, err := d.Run(t.Context(), 1, 1_000_000); err == nil || !strings.Contains(err.Error(), "signal 9") || strings.Contains(err.Error(), "\n") {
+	if _, _, err := d.Run(t.Context(), 1, 1_000_000); err == nil || !strings.Contains(err.Error(), "signal 9") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("killed: %v", err)
 	}
 	if _, err := query(256<<10, 1, 2); err != nil {
@@ -104,12 +106,16 @@ func TestCheckPlan(t *testing.T) {
 		want       string // in the error; empty: none
 	}{
 		{"serial", shred, 1, ""},
-		{"parallel", `{"Node Type": "Aggregate", "Plans": [{"Node Type": "Gather", "Workers Planned": 3, "Workers Launched": 3, "Plans": [` + shred + `]}]}`, 4, ""},
+		{"parallel",
+			`{"Node Type": "Aggregate", "Plans": [{"Node Type": "Gather", "Workers Planned": 3, "Workers Launched": 3, "Plans": [` + shred + `]}]}`, 4, ""},
 		{"serial, not asked for", shred, 2, "not parallel"},
-		{"parallel, not asked for", `{"Node Type": "Gather", "Workers Planned": 1, "Plans": [` + shred + `]}`, 1, "1 workers for degree 1"},
-		{"above", `{"Node Type": "Nested Loop", "Plans": [{"Node Type": "Gather", "Workers Planned": 1, "Plans": [{"Node Type": "Seq Scan"}]}, {"Node Type": "Function Scan", "Function Name": "shred"}]}`, 2, "leader alone"},
+		{"parallel, not asked for", `{"Node Type": "Gather", "Workers Planned": 1, "Plans": [` + shred + `]}`, 1,
+			"1 workers for degree 1"},
+		{"above",
+			`{"Node Type": "Nested Loop", "Plans": [{"Node Type": "Gather", "Workers Planned": 1, "Plans": [{"Node Type": "Seq Scan"}]}, {"Node Type": "Function Scan", "Function Name": "shred"}]}`, 2, "leader alone"},
 		{"fewer planned", `{"Node Type": "Gather", "Workers Planned": 1, "Plans": [` + shred + `]}`, 4, "plans 1 workers"},
-		{"fewer started", `{"Node Type": "Gather", "Workers Planned": 3, "Workers Launched": 1, "Plans": [` + shred + `]}`, 4, "started 1 of 3"},
+		{"fewer started", `{"Node Type": "Gather", "Workers Planned": 3, "Workers Launched": 1, "Plans": [` + shred + `]}`, 4,
+			"started 1 of 3"},
 		{"nowhere", `{"Node Type": "Result"}`, 1, "0 places"},
 	} {
 		err := checkPlan([]byte(`[{"Plan": `+c.plan+`}]`), c.degree)
@@ -125,7 +131,8 @@ func TestLeaderDoubt(t *testing.T) {
 		degree      int
 		leader, all float64
 		doubt       bool
-	}{{2, 0.5, 1, false}, {2, 0.8, 1, true}, {4, 0.6, 1, false}, {4, 0.7, 1, true}, {1, 1, 1, false}, {2, 0.1, 0.1, false}} {
+	}{{2, 0.5, 1, false}, {2, 0.8, 1, true}, {4, 0.6, 1, false}, {4, 0.7, 1, true}, {1, 1, 1, false},
+		{2, 0.1, 0.1, false}} {
 		testkit.Is(t, c.doubt, (leaderDoubt(c.degree, c.leader, c.all) != ""), c)
 	}
 }
@@ -137,5 +144,6 @@ func TestEngineRefuses(t *testing.T) {
 	v.(*Params).Degree = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	testkit.Refused((Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}))(t, "/proc/nowhere", "a directory that is not there")
+	testkit.Refused((Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}))(t, "/proc/nowhere",
+		"a directory that is not there")
 }

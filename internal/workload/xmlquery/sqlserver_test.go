@@ -13,8 +13,8 @@ import (
 	"hostlab/internal/workload"
 )
 
-// answers stand for SQL Server: columns of the types that Microsoft documents (bigint; last_dop and last_worker_time bigint),
-// as text. The query's own are those of the embedded query.
+// answers stand for SQL Server: columns of the types that Microsoft documents (bigint; last_dop and last_worker_time
+// bigint), as text. The query's own are those of the embedded query.
 type answers struct {
 	asked  []explain.Query
 	query  string
@@ -48,7 +48,8 @@ func recordedServer(t *testing.T, size int) *answers {
 	t.Helper()
 	table := testkit.Must(Generate(t.Context(), size, 5))(t)
 	w := testkit.Must(Total(t.Context(), table))(t)
-	return &answers{query: fmt.Sprint(w.Items, w.Order, w.Line, w.SKU, w.Description, w.Unit, w.Quantity, w.Price, w.Discount, w.Due, w.Hazard, 17), used: "4 2500000"}
+	return &answers{query: fmt.Sprint(w.Items, w.Order, w.Line, w.SKU, w.Description, w.Unit, w.Quantity, w.Price,
+		w.Discount, w.Due, w.Hazard, 17), used: "4 2500000"}
 }
 
 func (a *answers) remote() *remote {
@@ -61,7 +62,8 @@ func TestSQLServer(t *testing.T) {
 	a := recordedServer(t, size)
 	s := a.remote()
 	got, err := s.sample(t.Context(), question{Size: size, Seed: 5, Degree: 4, Passes: 2}, nil)
-	if err != nil || got.Doubt != "" || got.Values["cpu_s"] != 5 || got.Values["wall"] <= 0 || got.Operations != int64(2*s.rows) || len(got.Warnings) > 0 {
+	if err != nil || got.Doubt != "" || got.Values["cpu_s"] != 5 || got.Values["wall"] <= 0 ||
+		got.Operations != int64(2*s.rows) || len(got.Warnings) > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	inserted := 0
@@ -77,7 +79,8 @@ func TestSQLServer(t *testing.T) {
 		t.Errorf("%d of %d rows; the query is %s", inserted, s.rows, a.asked[len(a.asked)-2].SQL)
 	}
 	before := len(a.asked)
-	if _, err := s.sample(t.Context(), question{Size: size, Seed: 5, Degree: 1, Passes: 1}, nil); err != nil || len(a.asked) != before+2 {
+	if _, err := s.sample(t.Context(), question{Size: size, Seed: 5, Degree: 1, Passes: 1}, nil); err != nil ||
+		len(a.asked) != before+2 {
 		t.Errorf("another degree takes the table anew: %d questions, %v", len(a.asked)-before, err)
 	}
 
@@ -97,7 +100,8 @@ func TestSQLServer(t *testing.T) {
 		s := a.remote()
 		got, err := s.sample(t.Context(), question{Size: 8 << 10, Seed: 5, Degree: 4, Passes: 1}, nil)
 		_, cpu := got.Values["cpu_s"]
-		if (err != nil) != (c.fail != "") || err != nil && !strings.Contains(err.Error(), c.fail) || !strings.Contains(got.Doubt, c.doubt) || (got.Doubt == "") != (c.doubt == "") ||
+		if (err != nil) != (c.fail != "") || err != nil && !strings.Contains(err.Error(), c.fail) ||
+			!strings.Contains(got.Doubt, c.doubt) || (got.Doubt == "") != (c.doubt == "") ||
 			(len(got.Warnings) > 0) != c.warns || cpu != c.cpu {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -116,7 +120,8 @@ func TestSQLServerIsNamed(t *testing.T) {
 		{map[string]any{"engine": inSQLServer}, "none is named"},
 		{map[string]any{"engine": inSQLServer, "dsn": "postgres://me@db1/x"}, "names PostgreSQL"},
 		{map[string]any{"engine": inSQLServer, "dsn": "sqlserver://sa:s3cr3t@db1"}, "password"},
-		{map[string]any{"engine": inSQLServer, "dsn": "sqlserver://sa@db1", "cpus": "one-per-core"}, "places the server's processes"},
+		{map[string]any{"engine": inSQLServer, "dsn": "sqlserver://sa@db1", "cpus": "one-per-core"},
+			"places the server's processes"},
 		{map[string]any{"engine": inSQLServer, "dsn": "sqlserver://sa@db1", "degree": "40000"}, "at most 32767"},
 		{map[string]any{"dsn": "sqlserver://sa@db1"}, "is of engine sqlserver"},
 		{map[string]any{"engine": inSQLServer, "dsn": "sqlserver://sa@db1", "degree": "8"}, ""},
@@ -125,7 +130,8 @@ func TestSQLServerIsNamed(t *testing.T) {
 		if err == nil {
 			err = Workload{}.Validate(workload.Config{Params: p})
 		}
-		if (err == nil) != (c.wrong == "") || err != nil && (!strings.Contains(err.Error(), c.wrong) || strings.Contains(err.Error(), "s3cr3t")) {
+		if (err == nil) != (c.wrong == "") || err != nil &&
+			(!strings.Contains(err.Error(), c.wrong) || strings.Contains(err.Error(), "s3cr3t")) {
 			t.Errorf("%v: %v", c.given, err)
 		}
 		if got := (Workload{}).Outside(p); c.wrong == "" && !strings.Contains(got, "db1") {

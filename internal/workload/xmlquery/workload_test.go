@@ -44,7 +44,8 @@ func TestLevels(t *testing.T) {
 	large := run(s, map[string]any{"size": "256KiB", "passes": int64(4)})
 	wide := run(s, map[string]any{"size": "256KiB", "passes": int64(4), "degree": int64(40)})
 	if large.Operations <= 3*small.Operations || wide.Operations != large.Operations {
-		t.Errorf("documents: %d in 64 KiB, %d in 256 KiB, %d at degree 40", small.Operations, large.Operations, wide.Operations)
+		t.Errorf("documents: %d in 64 KiB, %d in 256 KiB, %d at degree 40", small.Operations, large.Operations,
+			wide.Operations)
 	}
 	for name, v := range wide.Values {
 		if !(v > 0) {
