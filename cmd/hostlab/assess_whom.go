@@ -21,7 +21,9 @@ func (o *assessOptions) whom() error {
 	switch o.only {
 	case "":
 	case "service":
-		o.OnlyService, most = true, mostAlone
+		if o.OnlyService, most = true, mostAlone; o.LogDir != "" {
+			return usagef("--log-dir is of no use with --only service, which measures no device")
+		}
 	default:
 		return usagef("--only %s: expected service; 'hostlab check' looks at the host alone", o.only)
 	}

@@ -146,29 +146,25 @@ func (m *Minute) behind(part explain.PartName) string {
 	var says []string
 	for _, k := range kinds[:min(3, len(kinds))] {
 		if shares[k] >= 0.05 {
-			says = append(says, fmt.Sprintf("%s (%s)", ended[k], result.Share(shares[k])))
+			says = append(says, fmt.Sprintf("%s (%s%s)", ended[k], result.Share(shares[k]), m.client(part, k, shares[k])))
 		}
 	}
-	who := words[1]
-	if client := m.client(part, kinds[0], shares[kinds[0]]); client != "" && part == explain.Application {
-		who = client
-	} else if client != "" {
-		who += " waited for " + client + ", which"
-	}
-	text := words[0] + ", " + who + " " + strings.Join(says, ", ")
+	text := words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
 	if m.share(part).Value*shares[chain.Asleep] >= 0.3 {
 		text += "; no platform shortens a sleep, which is the application's own"
 	}
 	return text
 }
 
-// client is the one on this host with which most waits of a part ended that ended so, by its name; "": that was no
-// client of a known name.
+// client names the one on this host with which most waits of a part ended that ended so, within brackets; "": that was no client of a known
+// name.
 func (m *Minute) client(part explain.PartName, kind chain.Kind, of float64) string {
 	for _, t := range m.Takers {
-		if t.PID != 0 && m.Ends.Clients[t.PID] && kind != chain.Ready && // of which the process had the CPU
-			m.Ends.Share(part, func(e chain.End) bool { return e.Kind == kind && e.PID == t.PID }).Value > of/2 {
-			return called(t)
+		if t.PID == 0 || !m.Ends.Clients[t.PID] || kind == chain.Ready { // of which the process had the CPU
+			continue
+		}
+		if m.Ends.Share(part, func(e chain.End) bool { return e.Kind == kind && e.PID == t.PID }).Value > of/2 {
+			return ", mostly " + called(t)
 		}
 	}
 	return ""
@@ -244,8 +240,9 @@ func (m *Minute) saving(part explain.PartName) explain.Saving {
 			if of == explain.Locks && (part == explain.LogWait || part == explain.DataReads) {
 				ready := m.Ends.Share(of, func(e chain.End) bool { return e.Kind == chain.Ready && !behind(e) })
 				cpu := m.Ends.Share(of, func(e chain.End) bool { return e.Kind == chain.Computing && !behind(e) })
-				more := min(ready.Value+brought*cpu.Value, most.Value)
-				most.Value, most.High = most.Value+more, most.High+more
+				value, high := most.Value, most.High
+				most.Value += min(ready.Value+brought*cpu.Value, value)
+				most.High += min(ready.High+brought*cpu.High, high)
 			}
 			return m.Ends.Share(of, func(e chain.End) bool { return e.Kind == kind }), most, true
 		}

@@ -280,7 +280,7 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 			Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
 	}
 	if r.Overlap == nil {
-		m.Unseen[lever.SMT], m.Alone = r.NoOverlap, true
+		m.Unseen[lever.SMT], m.Alone = r.NoOverlap, r.Alone
 	} else if r.Run.Value > 0 {
 		beside := r.Overlap.Value / r.Run.Value
 		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm,
@@ -301,7 +301,7 @@ func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
 	for _, b := range bounds {
 		switch {
 		case b.Name == trace.BesideSibling && b.Value == nil:
-			m.Unseen[lever.SMT], m.Alone = b.Reason, true
+			m.Unseen[lever.SMT], m.Alone = b.Reason, b.Alone
 		case b.Value == nil:
 		case b.Name == trace.IdleExit && own:
 			m.Bounds[lever.Idle] = Bounded{*b.Value, result.Cited,

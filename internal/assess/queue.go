@@ -2,6 +2,7 @@ package assess
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -53,13 +54,17 @@ func (m *Minute) queue() queueing {
 		q.allowed = float64(m.Host.Allowed)
 	}
 	cpu := r.Part(explain.DatabaseCPU).Seconds
-	q.active, q.used, q.cooled = r.Busy/wall, cpu/wall, cooled
+	q.active, q.cooled = r.Busy/wall, cooled
+	q.used = cpu / wall
+	if e := r.Part(explain.DatabaseCPU).Share; e.Known() { // what it surely used
+		q.used = min(q.used, e.Low*r.Elapsed/wall)
+	}
 	if !m.Alone { // a sibling that falls idle gives a core its whole speed
 		q.cooled = greatestHarm
 	}
 	for _, t := range m.Takers {
 		cpu += t.Seconds
-		if m.Ends != nil && m.Ends.Clients[t.PID] {
+		if m.ofClients(t) {
 			q.clients += t.Seconds / wall
 		}
 	}
@@ -80,6 +85,13 @@ func (m *Minute) queue() queueing {
 		q.quota = min(q.quota, m.Quota.CPUs)
 	}
 	return q
+}
+
+// ofClients reports that all processes of a program are clients of the service.
+func (m *Minute) ofClients(t Taker) bool {
+	all := append([]int{t.PID}, t.Others...)
+	return m.Ends != nil && t.Processes == len(all) &&
+		!slices.ContainsFunc(all, func(pid int) bool { return !m.Ends.Clients[pid] })
 }
 
 // wait is how long a session waits for each second on one of so many CPUs, which need not be whole: the machine repair
@@ -126,11 +138,12 @@ func (q queueing) all() (now, more float64) {
 
 // most is the share of active time that so many CPUs save at most. By the utilisation law (Denning and Buzen, The
 // Operational Analysis of Queueing Network Models, 1978), CPUs do at most what their time allows, and a transaction
-// takes as much of it as before, but for what cooled. Clients may use all CPUs of the host.
+// takes as much of it as before, but for what cooled. Clients may use all CPUs of the host. That holds where each session comes back once it is served, and more requests a second are done:
+// at a fixed rate of requests, waits may shrink by more.
 func (q queueing) most(cpus float64) float64 {
 	if q.active <= 0 {
 		return 1
 	}
 	free := min(1-q.used*(1-q.cooled)/cpus, 1-(q.used+q.clients)*(1-q.cooled)/max(cpus, q.cpus))
-	return lever.Unit(max(q.sessions, q.active) * free / q.active)
+	return lever.Unit(q.sessions * free / q.active)
 }

@@ -239,8 +239,8 @@ func (m *Minute) held() string {
 	}
 	b := m.Report.Blockers[0]
 	named := b.PID != 0 && b.Held >= mostly && b.Held*float64(b.Share.N) >= followed
-	if m.follows(explain.Locks) && !named && b.All() == "" { // windows show more than looks once a second
-		return ""
+	if m.follows(explain.Locks) && !named && (b.All() == "" || b.Share.N < followed) {
+		return "" // windows show more than looks once a second
 	}
 	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to",
 		explain.LogWait:   "waited for the log",
@@ -255,7 +255,7 @@ func (m *Minute) held() string {
 	if named {
 		return says + ": " + b.Who()
 	} else if all := b.All(); all != "" {
-		return says + ": in turn, " + all
+		return says + ": one of " + all
 	}
 	return says
 }

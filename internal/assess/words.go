@@ -255,7 +255,7 @@ func (m *Minute) step(l *lever.Lever) string {
 	}
 	switch {
 	case l.Next.Command == logCommand:
-		return lever.Step(there+"to measure it in "+logTakes+": ", l.Next)
+		return lever.Step(there+"to try log devices with a job of hostlab's own, in "+logTakes+": ", l.Next)
 	case l.Next.Command == "" && l.Try != "":
 		return lever.Step(there+"to measure it here, in hours (or in 10 minutes with --quick): ", lever.Next{Command: l.Try})
 	case l.Next.Command == "" && (l.Name == lever.Quota && len(m.Service.Containers) == 0 || l.Next.Note == m.act(l)): // that was said

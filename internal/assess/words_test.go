@@ -49,13 +49,13 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. Give it more CPUs: at most 60 % less time. First: run "hostlab watch".`},
 		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
-			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. Use a faster log device: likely 70 % less time, at most 80 %. To measure it in up to 40 min: run "hostlab run log-device".`},
+			`PostgreSQL waits 70 % of its active time for the log; on CPU 20 %, locks 10 %. Use a faster log device: likely 70 % less time, at most 80 %. To try log devices with a job of hostlab's own, in up to 40 min: run "hostlab run log-device".`},
 		"decided and not": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.03, 0.5, 1, "x"), gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch"), small},
 			`PostgreSQL waits 60 % of its active time for a CPU; on CPU 31 %, log wait 9.0 %. Give it more CPUs: at most 60 % less time. First: run "hostlab watch".`},
 		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
-			`PostgreSQL computes for 80 % of its active time; log wait 20 %. Use a faster log device: likely 4.0 % less time, at most 20 % (not certain). To measure it in up to 40 min: run "hostlab run log-device".`},
+			`PostgreSQL computes for 80 % of its active time; log wait 20 %. Use a faster log device: likely 4.0 % less time, at most 20 % (not certain). To try log devices with a job of hostlab's own, in up to 40 min: run "hostlab run log-device".`},
 		"nothing likely": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Log, 0, 0, 1, "hostlab run log-device"), small},
 			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of active time.`},
@@ -104,7 +104,7 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s. Give it more CPUs: at most 60 % less time.`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Clock, 0.2, 0.2, 0.2, "a\nb")},
-			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 20 % less time. First: the command stands under "What to do next".`},
+			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 20 % less time. First: the command stands under "What to do next", with --all.`},
 	} {
 		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
 		got := c.minute.Verdict(c.levers)
@@ -126,7 +126,7 @@ func TestAway(t *testing.T) {
 	m.Service = service.Service{Kind: service.Database, Name: "PostgreSQL"}
 	l := lever.Lever{Name: lever.Log, Next: lever.Next{Command: "hostlab run log-device"}}
 	l.Gains(0.7, 0.6, 0.7, 0.8)
-	if got, want := m.Verdict([]lever.Lever{l}), `On its host, to measure it in up to 40 min: run "hostlab run log-device".`; !strings.Contains(got, want) {
+	if got, want := m.Verdict([]lever.Lever{l}), `On its host, to try log devices with a job of hostlab's own, in up to 40 min: run "hostlab run log-device".`; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	m.missing("no port")

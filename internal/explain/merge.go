@@ -276,6 +276,7 @@ func (r *Report) named(list []Report) {
 			}
 			weigh(&to.Share, b.Share, x.Part(Locks).Seconds, locks)
 			to.Depth, to.Sessions = max(to.Depth, b.Depth), max(to.Sessions, b.Sessions)
+			to.Alike = to.Alike && b.Alike && to.User == b.User && to.Application == b.Application
 		}
 		if v := x.Vacuum; v != nil {
 			if r.Vacuum == nil {

@@ -31,7 +31,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 	if !ofService {
 		t.Columns = slices.Delete(t.Columns, 1, 2)
 	}
-	var more, little []string
+	var more, little, unmeasured []string
 	var steps []document.Block
 	for i := range open {
 		l := &open[i]
@@ -53,19 +53,25 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 		}
 	}
 	for i := range levers {
-		if l := &levers[i]; l.Verdict == Negligible {
+		switch l := &levers[i]; {
+		case l.Verdict == Negligible && l.AtMost != nil:
 			little = append(little, l.Title())
+		case l.Verdict == Negligible:
+			unmeasured = append(unmeasured, l.Title())
 		}
 	}
 	var rest []string
 	if most == 0 {
-		more, little = nil, nil
+		more, little, unmeasured = nil, nil, nil
 	}
 	if more != nil {
 		rest = append(rest, "also possible: "+strings.Join(more, ", "))
 	}
 	if little != nil {
 		rest = append(rest, "nothing to gain, or below "+Percent(Margin)+": "+strings.Join(little, ", "))
+	}
+	if unmeasured != nil {
+		rest = append(rest, "not measured: "+strings.Join(unmeasured, ", "))
 	}
 	return []document.Section{
 		document.Titled("What could be gained", t, document.Line{Text: Sentences(rest...), Tone: document.Quiet}),

@@ -65,7 +65,7 @@ func TestHeadline(t *testing.T) {
 			has:    []string{"Nothing was measured. ", "First change KRN-001, governor saves energy; its gain was not measured: run \"do this\"."}},
 		{name: "a long command is pointed to", results: long,
 			starts: "Inconclusive: no platform cost was shown or excluded.",
-			has:    []string{`the command stands under "What to do next"`}, never: []string{"echo $p"}},
+			has:    []string{`the command stands under "What to do next", with --all`}, never: []string{"echo $p"}},
 		{name: "one lever without effect is not the platform", facts: guest(), runs: ran(same, commit),
 			starts: "Inconclusive: no platform cost was shown or excluded.",
 			has:    []string{"What a faster log device", "Change nothing yet"}},

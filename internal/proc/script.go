@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// interpreters are programs whose name does not say what they do, with the options that take the next word and those
-// after which no file follows, as the text of a program does.
+// interpreters are programs whose name does not say what they do, with the options that take the next word, and the letters of those after
+// which a program's text follows, or no file at all.
 var interpreters = []struct {
-	name         *regexp.Regexp
-	takes, texts []string
+	name  *regexp.Regexp
+	takes []string
+	texts string
 }{
-	{regexp.MustCompile(`^python[\d.]*$`), []string{"-W", "-X"}, []string{"-c"}},
-	{regexp.MustCompile(`^java$`), []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"},
-		nil},
-	{regexp.MustCompile(`^(node|ruby|perl)$`), []string{"-r", "-I"}, []string{"-e", "-E", "-p"}},
-	{regexp.MustCompile(`^php[\d.]*$`), []string{"-d", "-c"}, []string{"-r"}},
-	{regexp.MustCompile(`^(ba|da|k|z)?sh$`), []string{"-o"}, []string{"-c"}},
+	{regexp.MustCompile(`^python[\d.]*$`), []string{"-W", "-X"}, "c"},
+	{regexp.MustCompile(`^java$`), []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}, ""},
+	{regexp.MustCompile(`^node$`), []string{"-r", "--require", "--import", "--loader"}, "ep"},
+	{regexp.MustCompile(`^(ruby|perl)$`), []string{"-r", "-I"}, "eE"},
+	{regexp.MustCompile(`^php[\d.]*$`), []string{"-d", "-c"}, "r"},
+	{regexp.MustCompile(`^(ba|da|k|z)?sh$`), []string{"-o"}, "cs"},
 }
 
-// scripts are names that may stand in a sentence.
-var scripts = regexp.MustCompile(`^\w[\w.-]{0,39}$`)
+// scripts are paths whose base names may stand in a sentence: an argument that is more than a path may hold a secret.
+var scripts = regexp.MustCompile(`^[\w./-]*?(\w[\w.-]{0,39})$`)
 
 // Script is the file, module or class that an interpreter runs, by the base name in its command line: report.py of
 // python3 /opt/report.py. "": the program is none of the interpreters that are known, or runs no file.
@@ -37,17 +38,21 @@ func Script(pid int, name string) string {
 	return ""
 }
 
-func script(args, takes, texts []string) string {
+func script(args, takes []string, texts string) string {
 	for len(args) > 0 {
 		switch a := args[0]; {
-		case slices.Contains(texts, a):
-			return ""
 		case slices.Contains(takes, a) && len(args) > 1:
 			args = args[2:]
+		case a == "-", a == "--", a == "--eval", a == "--print",
+			strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && texts != "" && strings.ContainsAny(a, texts):
+			return ""
 		case strings.HasPrefix(a, "-"): // java -jar FILE and python3 -m MODULE name it next
 			args = args[1:]
 		default:
-			return scripts.FindString(filepath.Base(a))
+			if scripts.MatchString(a) {
+				return scripts.FindStringSubmatch(filepath.Base(a))[1]
+			}
+			return ""
 		}
 	}
 	return ""

@@ -17,6 +17,7 @@ type Bound struct {
 	About  string   `json:"about"`
 	Source string   `json:"source"`
 	Reason string   `json:"reason,omitempty"`
+	Alone  bool     `json:"-"` // of siblings: there are none, as no CPU shares its core
 }
 
 // Names of bounds that others read.
@@ -78,7 +79,7 @@ func between(a, b counters, tree host.Tree, cpus []int) []Bound {
 		both += min(b.busy[c]-a.busy[c], b.busy[s]-a.busy[s])
 	}
 	if out[4].Value = per(min(both, run)); len(siblings) == 0 {
-		out[4].Reason = noSiblings(tree, cpus)
+		out[4].Reason, out[4].Alone = noSiblings(tree, cpus)
 	}
 	for i := range out {
 		if out[i].Reason != "" {

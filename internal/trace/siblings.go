@@ -22,15 +22,16 @@ func siblings(tree host.Tree, cpus []int) map[int]int {
 	return out
 }
 
-// noSiblings says why there are none.
-func noSiblings(tree host.Tree, cpus []int) string {
+// noSiblings says why none are followed, and whether that is since no CPU shares its core: else they are not known.
+func noSiblings(tree host.Tree, cpus []int) (why string, alone bool) {
 	for _, c := range cpus {
 		if f := tree.List("/sys/devices/system/cpu/cpu" + strconv.Itoa(c) +
 			"/topology/thread_siblings_list"); f.State != host.StateOK {
-			return f.Source + ": " + f.Reason
+			return f.Source + ": " + f.Reason, false
 		} else if len(f.Value) > 2 {
-			return "cores here have " + strconv.Itoa(len(f.Value)) + " threads, and busy times of several siblings do not add up"
+			return "cores here have " + strconv.Itoa(len(f.Value)) + " threads, and busy times of several siblings do not add up",
+				false
 		}
 	}
-	return "no CPU here shares its core with another that is online"
+	return "no CPU here shares its core with another that is online", true
 }

@@ -222,7 +222,7 @@ func (t *tally) finish() (*Result, error) {
 		o := t.interval(r, func(w sums) float64 { return w.overlap })
 		r.Overlap = &o
 	} else {
-		r.NoOverlap = noSiblings(t.tree, t.s.cpus)
+		r.NoOverlap, r.Alone = noSiblings(t.tree, t.s.cpus)
 	}
 	r.Cost.OnNS, r.Cost.OffNS, r.Cost.Measured = t.budget.on, t.budget.off, t.onSeen > 500
 	r.Cost.Budget = t.cfg.Budget

@@ -73,6 +73,7 @@ type Result struct {
 	// Overlap is Run beside a busy sibling; nil where NoOverlap says why there is none.
 	Overlap   *result.Estimate
 	NoOverlap string
+	Alone     bool // no CPU shares its core with another that is online
 	// Wake-ups of the service whose CPU was idle when they began, and those that found it busy.
 	OnIdle, OnBusy Latency
 

@@ -125,6 +125,10 @@ func (l *looker) look(until time.Time, mean time.Duration) error {
 	b := l.b
 	b.until, b.mean, b.moments, b.missed, b.unseen = now()+int64(time.Until(until)), int64(mean), 0, 0, 0
 	due := b.due
+	if due >= b.until { // no look falls into this time
+		time.Sleep(time.Until(until))
+		return nil
+	}
 	atomic.StoreUint32(&b.turn, theirs)
 	if due <= now() {
 		_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWake, 1, 0, 0, 0)
