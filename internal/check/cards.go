@@ -1,10 +1,6 @@
 package check
 
-import (
-	"fmt"
-
-	"hostlab/internal/host"
-)
+import "hostlab/internal/host"
 
 // cards holds the checks of network cards and of who serves them.
 var cards = []Check{
@@ -46,8 +42,8 @@ func lookCards(f *host.Facts, _ Role) view {
 			v.fix = append(v.fix, run("hostlab", "settings", "irq_affinity").noting("where its interrupts may arrive; "+
 				"irqbalance spreads them"))
 		}
-		v.fix = append(v.fix, remark(fmt.Sprintf("with one queue: write a set of CPUs, in hexadecimal, into "+
-			"/sys/class/net/%s/queues/rx-0/rps_cpus", c.Name)))
+		v.fix = append(v.fix, remark("with one queue: write a set of CPUs, in hexadecimal, into its queues/rx-0/rps_cpus "+
+			"below /sys/class/net"))
 	}
 	if len(v.readings) > 0 {
 		v.readings = append(v.readings, needed(f.Topology.Threads))

@@ -26,7 +26,7 @@ import (
 const leftoverStudy = levelFactor + `
 [workload]
 name = "command"
-run = ["sh", "-c", "test -e quick && exit; setsid sleep 300 & echo $! > daemon; sleep 300 & echo $! > child.new; mv child.new child; wait"]
+run = ["sh", "-c", "test -e quick && exit; setsid sleep 300 & d=$!; echo $d > daemon; sleep 300 & echo $! > child.new; until grep -q sleep /proc/$d/comm && grep -q sleep /proc/$!/comm; do :; done; mv child.new child; wait"]
 warmup = 0
 [[response]]
 name = "wall"
@@ -97,7 +97,7 @@ func testLeftovers(t *testing.T, restore bool) {
 // A run whose program leaves a daemon counts, but marked, and the daemon is ended.
 func TestRunLeavesDaemon(t *testing.T) {
 	b := newBench(t, head(6, "")+strings.Replace(leftoverStudy,
-		"test -e quick && exit; setsid sleep 300 & echo $! > daemon; sleep 300 & echo $! > child.new; mv child.new child; wait", "setsid sleep 300 & echo $! > daemon", 1))
+		"test -e quick && exit; setsid sleep 300 & d=$!; echo $d > daemon; sleep 300 & echo $! > child.new; until grep -q sleep /proc/$d/comm && grep -q sleep /proc/$!/comm; do :; done; mv child.new child; wait", "setsid sleep 300 & echo $! > daemon; until grep -q sleep /proc/$!/comm; do :; done", 1))
 	testkit.OK(t, b.run())
 	const why = "left a process running (sleep, in a session of its own), which was ended"
 	b.complete()

@@ -251,6 +251,7 @@ func TestLeavesRunning(t *testing.T) {
 			return map[string]any{"run": []string{"sh", "-c", "echo x=1; " + text, pidFile}}
 		}
 	}
+	const asleep = "; until grep -q sleep /proc/$(cat $0)/comm; do :; done" // not setsid or sh any more
 	const daemon = "left a process running (sleep, in a session of its own), which was ended"
 	for name, c := range map[string]struct {
 		given func(pidFile string) map[string]any
@@ -260,17 +261,17 @@ func TestLeavesRunning(t *testing.T) {
 			"left a process running (command.test), which was ended"},
 		"daemon with output": {func(f string) map[string]any { return self(t, "leaves-daemon", f) },
 			"in a session of its own"},
-		"daemon": {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2`), daemon},
+		"daemon": {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0` + asleep), daemon},
 		"forks twice": {script(
-			`(setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 &) ; while [ ! -s $0 ]; do :; done`), daemon},
+			`(setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 &) ; while [ ! -s $0 ]; do :; done` + asleep), daemon},
 		"without environment": {script(
-			`env -i setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
-		"as another user": {script(`: > $0; chmod 666 $0; chmod 711 $(dirname $0) $(dirname $(dirname $0)); setsid setpriv --reuid 54321 --clear-groups sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
+			`env -i setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done` + asleep), daemon},
+		"as another user": {script(`: > $0; chmod 666 $0; chmod 711 $(dirname $0) $(dirname $(dirname $0)); setsid setpriv --reuid 54321 --clear-groups sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done` + asleep), daemon},
 		"deaf":            {script(`setsid sh -c 'trap "" TERM; echo $$ > "$0"; while :; do sleep 1; done' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "in a session of its own"},
-		"a group of its own": {script(`exec bash -mc 'sleep 300 >/dev/null 2>&1 & echo $! > "$0"' $0`),
+		"a group of its own": {script(`exec bash -mc 'sleep 300 >/dev/null 2>&1 & echo $! > "$0"; until grep -q sleep /proc/$!/comm; do :; done' $0`),
 			"left a process running (sleep), which was ended"},
-		"child of a daemon": {script(`setsid sh -c 'setsid sleep 300 & echo $! > "$0"; wait' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "left 2 processes running (sh, in a session of its own, sleep, in a session of its own), which were ended"},
-		"stopped":           {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2; kill -STOP $!`), daemon},
+		"child of a daemon": {script(`setsid sh -c 'setsid sleep 300 & echo $! > "$0"; wait' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done` + asleep), "left 2 processes running (sh, in a session of its own, sleep, in a session of its own), which were ended"},
+		"stopped":           {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0` + asleep + `; kill -STOP $!`), daemon},
 		// sh, or sleep already
 		"in the fork's moment": {script(`sleep 300 >/dev/null 2>&1 & echo $! > $0`), "left a process running (s"},
 	} {
