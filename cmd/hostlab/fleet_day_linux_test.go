@@ -17,7 +17,7 @@ import (
 	"hostlab/internal/testkit"
 )
 
-// The line that hostlab-day@.service types sends the last day of a ring, whatever its service is called. Without a ring it
+// The line that hostlab-day@.service types sends yesterday of a ring, whatever its service is called. Without a ring it
 // fails.
 func TestDayService(t *testing.T) {
 	const service = "unit:my-app"
@@ -51,10 +51,11 @@ func TestDayService(t *testing.T) {
 	}
 	w := testkit.Must(ring.Open(filepath.Join(dir, "hostlab", "ring", url.QueryEscape(service)), 48*time.Hour))(t)
 	defer w.Close()
+	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
 	for i := range 60 {
 		m := stretchOf(1000, 0.001*float64(1+i%2))
 		text := testkit.Must(result.RecordJSON(report.Kept{Schema: report.Schema, Host: "db7", Minute: m}))(t)
-		testkit.OK(t, w.Append(time.Now().Add(time.Duration(i-90)*report.KeptFor), text))
+		testkit.OK(t, w.Append(noon.Add(time.Duration(i)*report.KeptFor), text))
 	}
 	if said, err := send(); err != nil || !strings.Contains(said, "new ") {
 		t.Errorf("%v, %s", err, said)

@@ -94,7 +94,7 @@ func (m *Minute) raised(next lever.Next, file, field, flag string) lever.Next {
 	by := limiting(c, field, flag)
 	switch {
 	case by.Command != "":
-		return lever.Next{Command: by.Command, Note: next.Note}
+		return lever.Next{Command: by.Command, Note: c.String() + ": " + next.Note}
 	case by.Note != "" && c.Engine != "lxc": // whose files nobody writes anew
 		return lever.Next{Note: "raise " + by.Note}
 	}
@@ -126,7 +126,12 @@ func limiting(c pods.Container, field, flag string) lever.Next {
 		return lever.Next{Note: fmt.Sprintf("spec.containers[].resources.limits.%s of %s in the manifest of %s", field, of,
 			pod)}
 	case c.Engine == "docker" || c.Engine == "podman" || c.Engine == "nerdctl":
-		return lever.Next{Command: c.Engine + " update " + flag + " " + screen.Word(name)}
+		// By its ID: two engines, or two users of one, may have a container of one name.
+		command := c.Engine + " update " + flag + " " + screen.Word(screen.Clean(cmp.Or(c.Short(), c.Name)))
+		if c.Owner == 0 {
+			command = "sudo " + command
+		}
+		return lever.Next{Command: command}
 	case c.Engine == "lxc":
 		limit := map[string]string{"cpu": "limits.cpu.allowance of %s in LXD or Incus, lxc.cgroup2.cpu.max in LXC",
 			"memory": "limits.memory of %s in LXD or Incus, lxc.cgroup2.memory.max in LXC"}[field]

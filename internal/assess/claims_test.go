@@ -30,9 +30,9 @@ func TestPodLimits(t *testing.T) {
 	for engine, says := range map[string][2]string{
 		"": {"raise spec.containers[].resources.limits.cpu of container postgres in the manifest of pod shop/db-0",
 			"spec.containers[].resources.limits.memory of container postgres"},
-		"docker":     {"docker update --cpus 3 web", "docker update --memory 2147483648 web"},
-		"podman":     {"podman update --cpus 3 web", "podman update --memory 2147483648 web"},
-		"nerdctl":    {"nerdctl update --cpus 3 web", "nerdctl update --memory 2147483648 web"},
+		"docker":     {"sudo docker update --cpus 3 aa11", "sudo docker update --memory 2147483648 aa11"},
+		"podman":     {"sudo podman update --cpus 3 aa11", "sudo podman update --memory 2147483648 aa11"},
+		"nerdctl":    {"sudo nerdctl update --cpus 3 aa11", "sudo nerdctl update --memory 2147483648 aa11"},
 		"containerd": {"raise --cpus where container web is started", "raise --memory-limit where container web is started"},
 		"lxc":        {"echo '300000 100000' | sudo tee /sys/fs/cgroup/x/cpu.max", "echo 2147483648 | sudo tee"},
 	} {
@@ -48,7 +48,13 @@ func TestPodLimits(t *testing.T) {
 			}
 		}
 	}
-	m := inPod() // of several containers, the one whose group has the limit
+	m := inPod() // a user's own runtime takes no sudo
+	m.Service.Containers[0] = pods.Container{Name: "web", ID: "aa11", Engine: "podman", Owner: 1000}
+	if next := find(t, m.Levers(), lever.Quota).Next; next.Command != "podman update --cpus 3 aa11" ||
+		!strings.HasPrefix(next.Note, m.Service.Containers[0].String()+": twice as much as now") {
+		t.Errorf("%+v", next)
+	}
+	m = inPod() // of several containers, the one whose group has the limit
 	m.Service.Containers = append([]pods.Container{{Namespace: "shop", Pod: "db-0", Name: "log", Group: "/kubepods/pod1/cc22"}}, m.Service.Containers...)
 	m.Service.Containers[1].Group, m.Quota.File = "/kubepods/pod1/aa11", "/sys/fs/cgroup/kubepods/pod1/aa11/cpu.max"
 	if says := m.Verdict(m.Levers()); !strings.Contains(says, "Pod shop/db-0 waits") ||
@@ -95,9 +101,9 @@ func TestNeighbourInPod(t *testing.T) {
 // TestNeighbourInContainer: outside of Kubernetes its runtime has the limit, and each has it elsewhere.
 func TestNeighbourInContainer(t *testing.T) {
 	for _, c := range []struct{ name, engine, says string }{
-		{"web", "docker", "give container web a CPU limit: docker update --cpus CPUS web"},
-		{"pod web", "podman", "give container pod web a CPU limit: podman update --cpus CPUS 'pod web'"},
-		{"web", "nerdctl", "give container web a CPU limit: nerdctl update --cpus CPUS web"},
+		{"web", "docker", "give container web a CPU limit: sudo docker update --cpus CPUS ab12"},
+		{"pod web", "podman", "give container pod web a CPU limit: sudo podman update --cpus CPUS ab12"},
+		{"web", "nerdctl", "give container web a CPU limit: sudo nerdctl update --cpus CPUS ab12"},
 		{"web", "lxc", "limits.cpu.allowance of container web in LXD or Incus, lxc.cgroup2.cpu.max in LXC"},
 		{"", "containerd", "--cpus where container ab12 is started, as by ctr run"},
 		{"web", "", "ask the runtime of container web"},

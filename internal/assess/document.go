@@ -2,7 +2,6 @@ package assess
 
 import (
 	"fmt"
-	"slices"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -24,7 +23,7 @@ func (m *Minute) Sections(levers []lever.Lever) []document.Section {
 	if m.Scheduler != nil {
 		out = append(out, m.Scheduler.Sections()...)
 	}
-	return append(out, document.Titled("Not seen", document.Points(slices.Concat(m.Report.Missing, m.uncounted())...)))
+	return append(out, document.Titled("Not seen", document.Points(m.Report.Missing...)))
 }
 
 func (m *Minute) time() document.Section {

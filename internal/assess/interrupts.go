@@ -24,9 +24,9 @@ type Interrupts struct {
 	Others float64 `json:"others"` // mean share of the time of the others
 	Source string  `json:"source"` // device whose interrupts arrived there most; "": not known
 	// Service is the mean share of the time of the CPUs that the service may use; nil: not known. Outside: CPU is none of
-	// them.
+	// them; nil: not known, either.
 	Service *float64 `json:"service"`
-	Outside bool     `json:"outside,omitempty"`
+	Outside *bool    `json:"outside,omitempty"`
 }
 
 // Loads are what each CPU did, by its number, small enough for days: a byte is a share of the time in 1/250.
@@ -152,7 +152,7 @@ func (c interruptions) since(before interruptions, used []int) *Interrupts {
 				ours, n = ours+shares[i], n+1
 			}
 		}
-		out.Service, out.Outside = result.Finite(ours/float64(n)), !slices.Contains(used, out.CPU)
+		out.Service, out.Outside = result.Finite(ours/float64(n)), new(!slices.Contains(used, out.CPU))
 	}
 	highest := 0.0
 	for name, counts := range c.sources {
@@ -167,10 +167,10 @@ func (c interruptions) since(before interruptions, used []int) *Interrupts {
 // Interrupts that one CPU has mostly are a cause from this share of its time on.
 const interrupts = 0.25
 
-// interrupted is one CPU that serves the interrupts of all.
+// interrupted is one CPU that serves the interrupts of all, if the service is known to use it.
 func (m *Minute) interrupted() []explain.Finding {
 	i := m.Interrupts
-	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || i.Outside || m.Away() {
+	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || i.Outside == nil || *i.Outside || m.Away() {
 		return nil
 	}
 	most := 0.0
@@ -178,7 +178,7 @@ func (m *Minute) interrupted() []explain.Finding {
 		most += m.share(p).High
 	}
 	source, ours := "", ""
-	if i.Service != nil && m.Host.Allowed < m.Host.CPUs {
+	if i.Service != nil && m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs {
 		ours = fmt.Sprintf("; of the %s that the service may use, %s", screen.Count(m.Host.Allowed, "CPU"),
 			result.Share(*i.Service))
 	}
@@ -191,5 +191,5 @@ func (m *Minute) interrupted() []explain.Finding {
 		Text: fmt.Sprintf("interrupts take %s of CPU %d%s, and %s of the others%s", result.Share(i.Most), i.CPU, source,
 			result.Share(i.Others), ours),
 		Step: "spread them: more queues of the device (network cards: ethtool -L), irqbalance, or rps_cpus of a card with one queue; " +
-			"hostlab run irq-affinity tries other CPUs"}}
+			"the study irq-affinity tries other CPUs"}}
 }

@@ -28,9 +28,14 @@ func TestInterrupts(t *testing.T) {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10})
-	m.Interrupts = got
+	if m.Interrupts = got; m.interrupted() != nil {
+		t.Error("it is not known whether the service uses that CPU")
+	}
+	m.Host.CPUs, m.Host.Allowed = 2, 0 // how many it may use is not known
+	m.Interrupts = after.since(before, []int{0, 1})
 	list := m.interrupted()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "interrupts take 67 % of CPU 1, most often by eth0-rx-0, and 0 % of the others") || !list[0].Matters() {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "interrupts take 67 % of CPU 1, most often by eth0-rx-0, and 0 % of the others") ||
+		!list[0].Matters() || strings.Contains(list[0].Text, "may use") {
 		t.Errorf("%+v", list)
 	}
 	m.Host.CPUs, m.Host.Allowed = 2, 1
@@ -41,7 +46,7 @@ func TestInterrupts(t *testing.T) {
 	if list := m.interrupted(); len(list) != 1 || !strings.Contains(list[0].Text, "; of the 1 CPU that the service may use, 67 %") {
 		t.Errorf("%+v", list)
 	}
-	if m.Interrupts = (&Interrupts{CPU: 1, Most: 0.4, Others: 0.3}); m.interrupted() != nil {
+	if m.Interrupts = (&Interrupts{CPU: 1, Most: 0.4, Others: 0.3, Outside: new(false)}); m.interrupted() != nil {
 		t.Error("all CPUs have their share")
 	}
 	l := after.loads(before)
@@ -59,6 +64,18 @@ func TestInterrupts(t *testing.T) {
 	}
 	if got, want := busiest([]*Minute{of(25, 20), of(25, 20), of(0, 155)}), (Interrupts{CPU: 1, Most: 0.26, Others: 1.0 / 15, Source: "nvme0q1"}); got == nil || got.CPU != want.CPU ||
 		got.Source != want.Source || math.Abs(got.Most-want.Most)+math.Abs(got.Others-want.Others) > 1e-9 {
+		t.Errorf("%+v", got)
+	}
+	// CPU 2 has most over all, and in no stretch: whether the service uses it is not known.
+	second := func(cpu int, loads ...byte) *Minute {
+		return &Minute{Interrupts: &Interrupts{CPU: cpu, Most: 0.8, Outside: new(false)},
+			Loads: &Loads{Busy: []byte{One, One, One}, Interrupts: loads}}
+	}
+	stretches := []*Minute{second(0, 200, 0, 190), second(1, 0, 200, 190)}
+	if got := busiest(stretches); got == nil || got.CPU != 2 || got.Outside != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := busiest(stretches[:1]); got == nil || got.CPU != 0 || got.Outside == nil || *got.Outside {
 		t.Errorf("%+v", got)
 	}
 	after.times = after.times[:1]

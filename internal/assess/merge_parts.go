@@ -220,7 +220,7 @@ func burstsOf(list []*Minute) *burstlog.Sample {
 // busiest is the CPU that had most interrupts in all stretches together.
 func busiest(list []*Minute) *Interrupts {
 	by, sources, n, sum := map[int]float64{}, map[int]map[string]float64{}, 0.0, 0.0
-	service, outside := new(0.0), map[int]bool{}
+	service, outside := new(0.0), map[int]*bool{} // known of those that had most in a stretch
 	for _, m := range list {
 		i := m.Interrupts
 		if i == nil || m.Loads == nil {

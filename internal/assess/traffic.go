@@ -21,6 +21,8 @@ type Traffic struct {
 	// Local is what of it stayed on the node of the CPUs, B; nil: not counted.
 	Local  *float64 `json:"local"`
 	Caches int      `json:"caches"` // that counted
+	// AtLeast: some counters were not there all the time, or began anew.
+	AtLeast bool `json:"at_least,omitempty"`
 	// Why nothing was counted, and what would; "": it was.
 	Why string `json:"why,omitempty"`
 }
@@ -52,7 +54,7 @@ func (x *trafficMeter) fill(m *Minute) {
 		m.Traffic = countTraffic(x.root).since(x.before)
 		return
 	}
-	m.Traffic = &Traffic{Why: "this processor, or what its hypervisor shows of it, counts no memory traffic"}
+	m.Traffic = &Traffic{Why: "nothing counts memory traffic: this kernel, the processor or its hypervisor has no resctrl"}
 	if _, err := os.Stat(x.root); err == nil {
 		m.Traffic.Why = "nothing counts memory traffic while resctrl is not mounted: sudo mount -t resctrl resctrl " + resctrl
 	}
@@ -64,6 +66,7 @@ func (x *trafficMeter) fill(m *Minute) {
 // traffic are counters of a moment, by control group and cache, B.
 type traffic struct {
 	total, local map[string]float64
+	unread       bool // a cache was there, and its counter was not available
 	at           time.Time
 }
 
@@ -91,19 +94,30 @@ func countTraffic(root string) traffic {
 					into[dir] = float64(n)
 				}
 			}
+			if _, counted := c.total[dir]; !counted {
+				c.unread = true
+			}
 		}
 	}
 	c.at = time.Now()
 	return c
 }
 
-// since is what came since an earlier count. A group that is new, or gone, is left out.
+// since is what came since an earlier count. A group that is new, or gone, is left out, and the rest is at least what
+// came.
 func (c traffic) since(before traffic) *Traffic {
 	out, local, caches := &Traffic{Seconds: c.at.Sub(before.at).Seconds()}, 0.0, map[string]bool{}
 	all := true
+	out.AtLeast = c.unread || before.unread
+	for dir := range before.total {
+		if _, there := c.total[dir]; !there {
+			out.AtLeast = true
+		}
+	}
 	for dir, now := range c.total {
 		was, there := before.total[dir]
 		if !there || now < was {
+			out.AtLeast = true
 			continue
 		}
 		out.Total += now - was
@@ -115,7 +129,7 @@ func (c traffic) since(before traffic) *Traffic {
 		}
 	}
 	if out.Caches = len(caches); out.Caches == 0 || out.Seconds <= 0 {
-		return &Traffic{Why: "the counters of memory traffic were not available"}
+		return &Traffic{Why: "the counters of memory traffic were not available, or began anew meanwhile"}
 	}
 	if all { // the two are read one after the other
 		out.Local = new(min(local, out.Total))
@@ -132,6 +146,7 @@ func trafficOf(list []*Minute) *Traffic {
 			return t
 		}
 		sum.Seconds, sum.Total, sum.Caches = sum.Seconds+t.Seconds, sum.Total+t.Total, max(sum.Caches, t.Caches)
+		sum.AtLeast = sum.AtLeast || t.AtLeast
 		if t.Local == nil || sum.Local == nil {
 			sum.Local = nil
 			continue
@@ -152,21 +167,24 @@ func (m *Minute) crossed() document.Section {
 	if t == nil || t.Why != "" || t.Seconds <= 0 {
 		return document.Section{}
 	}
+	least, of := "", ""
+	if t.AtLeast {
+		least, of = "at least ", " of what was counted"
+	}
 	remote := "not counted"
 	if t.Local != nil && t.Total > 0 {
-		remote = fmt.Sprintf("%s, %s", result.Share(1-*t.Local/t.Total), result.Format((t.Total-*t.Local)/t.Seconds, "B/s"))
+		remote = result.Share(1-*t.Local/t.Total) + of + ", " + least + result.Format((t.Total-*t.Local)/t.Seconds, "B/s")
 	}
 	return document.Titled("Memory traffic of all programs", document.Pairs{
-		{Name: "in all", Value: fmt.Sprintf("%s, counted at %s for %s", result.Format(t.Total/t.Seconds, "B/s"),
+		{Name: "in all", Value: fmt.Sprintf("%s%s, counted at %s for %s", least, result.Format(t.Total/t.Seconds, "B/s"),
 			screen.Count(t.Caches, "last cache"), result.Format(t.Seconds, "s"))},
 		{Name: "with other nodes", Value: remote},
 	})
 }
 
-// uncounted is why memory traffic is not known, where nodes make it worth knowing.
-func (m *Minute) uncounted() (list []string) {
+// uncounted says why memory traffic is not known, where nodes make it worth knowing.
+func (m *Minute) uncounted() {
 	if m.Traffic != nil && m.Traffic.Why != "" {
-		list = append(list, m.Traffic.Why)
+		m.Report.Missing = append(m.Report.Missing, m.Traffic.Why)
 	}
-	return list
 }

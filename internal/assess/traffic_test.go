@@ -46,11 +46,12 @@ func TestTraffic(t *testing.T) {
 	got.Seconds = 10
 	var b strings.Builder
 	testkit.OK(t, document.WriteText(&b, &document.Document{Sections: []document.Section{m.crossed()}}, document.TextOptions{Width: 100}))
-	for _, text := range []string{"510 B/s, counted at 2 last caches for 10.0 s", "49 %, 250 B/s"} {
+	for _, text := range []string{"at least 510 B/s, counted at 2 last caches for 10.0 s",
+		"49 % of what was counted, at least 250 B/s"} {
 		testkit.Has(t, b.String(), text)
 	}
 	sum := trafficOf([]*Minute{m, {Traffic: &Traffic{Seconds: 5, Total: 100, Caches: 1}}})
-	if sum.Total != 5200 || sum.Seconds != 15 || sum.Local != nil {
+	if sum.Total != 5200 || !sum.AtLeast || sum.Seconds != 15 || sum.Local != nil {
 		t.Errorf("%+v", sum)
 	}
 	if trafficOf([]*Minute{m, {}}) != nil {
@@ -61,11 +62,29 @@ func TestTraffic(t *testing.T) {
 	if newTrafficMeter(empty, nil) != nil {
 		t.Error("one node, and nothing counts")
 	}
-	for dir, why := range map[string]string{empty: "mount -t resctrl", empty + "/none": "counts no memory traffic"} {
+	for dir, why := range map[string]string{empty: "mount -t resctrl",
+		empty + "/none": "this kernel, the processor or its hypervisor has no resctrl"} {
 		m := minute(nil)
 		newTrafficMeter(dir, two).fill(m)
-		testkit.Has(t, strings.Join(m.uncounted(), ""), why)
+		m.uncounted()
+		testkit.Has(t, strings.Join(m.Report.Missing, ""), why)
 		testkit.Is(t, "", m.crossed().Title)
+	}
+	counter := func(v map[string]float64) traffic { return traffic{total: v, at: time.Now()} }
+	for _, c := range []struct {
+		before, after map[string]float64
+		least         bool
+	}{
+		{map[string]float64{"a": 1, "b": 1}, map[string]float64{"a": 3, "b": 3}, false},
+		{map[string]float64{"a": 1, "b": 1}, map[string]float64{"a": 3}, true},
+		{map[string]float64{"a": 1}, map[string]float64{"a": 3, "b": 3}, true},
+		{map[string]float64{"a": 1, "b": 9}, map[string]float64{"a": 3, "b": 3}, true},
+	} {
+		was := counter(c.before)
+		was.at = was.at.Add(-time.Second)
+		if got := counter(c.after).since(was); got.AtLeast != c.least || got.Total == 0 {
+			t.Errorf("%v to %v: %+v", c.before, c.after, got)
+		}
 	}
 	counts(t, empty, "Unavailable Unavailable")
 	if got := countTraffic(empty).since(countTraffic(empty)); got.Why == "" {

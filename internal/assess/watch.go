@@ -72,6 +72,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.scheduler.fill(m, o.Facts)
 	m.divide()
 	w.poolers.fill(m)
+	m.uncounted()
 	if !o.Stretch { // of many stretches, all of them together say it
 		m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
 	}

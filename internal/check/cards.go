@@ -1,6 +1,10 @@
 package check
 
-import "hostlab/internal/host"
+import (
+	"slices"
+
+	"hostlab/internal/host"
+)
 
 // cards holds the checks of network cards and of who serves them.
 var cards = []Check{
@@ -13,11 +17,16 @@ var cards = []Check{
 		Disagree: "At few packets a second it costs nothing, and packets that are handed on wake another CPU each. So it " +
 			"is information: assess says how much of a CPU's time interrupts take.",
 		Severity: inProduction(Info, Info),
-		absent:   "no network card shows here, as in a container's own network, or there are fewer than 4 CPUs",
+		absent:   "no network card that is up shows here, as in a container's own network, or there are fewer than 4 CPUs",
 		ok:       "several CPUs take packets", bad: "one CPU takes all packets of a network card",
 		left: "how many queues a card should have depends on its load",
 		look: lookCards,
 	},
+}
+
+// down reports a card that takes no packets, whatever its queues are. Drivers may leave the state unknown.
+func down(c host.NetworkCard) bool {
+	return slices.Contains([]string{"down", "lowerlayerdown", "notpresent"}, c.Link.Or(""))
 }
 
 func lookCards(f *host.Facts, _ Role) view {
@@ -26,6 +35,9 @@ func lookCards(f *host.Facts, _ Role) view {
 		return v
 	}
 	for _, c := range f.Network.Cards {
+		if down(c) {
+			continue
+		}
 		spread := len(c.Steered.Or(nil)) > 1
 		queues := read(c.Receive, func(n int64) bool { return spread || n > 1 })
 		served := read(c.Served, func(cpus []int) bool { return spread || len(cpus) != 1 })

@@ -10,6 +10,14 @@ func card(queues int64, served, steered host.Fact[[]int]) func(*host.Facts) {
 	}
 }
 
+// linked is a card with one queue in such a state.
+func linked(state string) func(*host.Facts) {
+	return func(f *host.Facts) {
+		card(1, arrives(0), steers())(f)
+		f.Network.Cards[0].Link = known(state, "/sys/class/net/eth0/operstate")
+	}
+}
+
 func arrives(cpus ...int) host.Fact[[]int] { return known(cpus, "/proc/irq") }
 
 func steers(cpus ...int) host.Fact[[]int] { return known(cpus, "/sys/class/net/eth0/queues") }
@@ -27,5 +35,7 @@ var cardCases = []lookCase{
 		card(1, arrives(0), steers())(f)
 		f.Topology.Threads = known(2, "/sys/devices/system/cpu/online")
 	}},
+	{id: "NET-011", name: "a port without a cable", want: NotApplicable, facts: linked("down")},
+	{id: "NET-011", name: "a driver that does not say", want: Finding, facts: linked("unknown")},
 	{id: "NET-011", name: "a container's network", want: NotApplicable, facts: func(*host.Facts) {}},
 }

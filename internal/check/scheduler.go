@@ -70,25 +70,32 @@ var scheduler = []Check{
 		ID: "KRN-019", Subject: Kernel, Title: "Slices of the scheduler below the kernel's own",
 		Why: "A thread may run for a slice before another of its CPU does, if both want it. Short slices mean more switches, " +
 			"each with cold caches, and more moments at which a thread with a spinlock is taken from its CPU.",
-		Source: "Linux, kernel/sched/fair.c (0.70 ms, times the CPUs' logarithm up to 8); tuned throughput-performance, " +
-			"postgresql (10 ms), mssql (15 ms)",
+		Source: "Linux, kernel/sched/fair.c (0.70 ms, in older kernels 0.75 ms, for one CPU, and as much again each time " +
+			"that the CPUs double, up to 8; judged by 0.70 ms); tuned throughput-performance, postgresql (10 ms), mssql (15 ms)",
 		Disagree: "The kernel's own slice is shorter than tuned's, and suits services that answer quickly: so only what " +
 			"someone has made shorter still is named. Nobody has published a gain of longer slices under EEVDF.",
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel shows no slice here: it stands in debugfs, which may not be mounted",
 		ok:       "as long as the kernel's own, or longer", bad: "slices are shorter than the kernel's own",
-		fix: remedy{run("cat",
-			"/sys/kernel/debug/sched/base_slice_ns").noting("in ns; echo 3000000 into it is the kernel's own " +
-			"from 8 CPUs on, until a reboot")},
 		left: "someone has chosen it, for a reason that hostlab does not see",
-		look: func(f *host.Facts, _ Role) view {
-			n, own := min(f.Topology.Threads.Or(1), 8), 0.7e-3
-			for ; n >= 2; n /= 2 {
-				own += 0.7e-3
-			}
-			return see(read(f.Kernel.BaseSlice, func(s float64) bool { return s >= own*0.999 }))
-		},
+		look: lookSlices,
 	},
+}
+
+// lookSlices compares slices with the shortest that a kernel chooses by itself for so many CPUs.
+func lookSlices(f *host.Facts, _ Role) view {
+	n, own := min(f.Topology.Threads.Or(1), 8), 0.7e-3
+	for ; n >= 2; n /= 2 {
+		own += 0.7e-3
+	}
+	slice := f.Kernel.BaseSlice
+	v := see(read(slice, func(s float64) bool { return s >= own*0.999 }))
+	if slice.State == host.StateOK { // else there is nothing to compare
+		v.readings = append(v.readings, needed(f.Topology.Threads))
+	}
+	v.fix = remedy{run("sudo", "cat", slice.Source).noting("in ns; after a reboot it is the kernel's own, unless " +
+		"something writes to it again")}
+	return v
 }
 
 // lookTorn finds servers that write pages twice, or whole into the log, on devices that write them wholly or not at

@@ -51,6 +51,7 @@ func sliced(slice host.Fact[float64]) func(*host.Facts) {
 }
 
 const sliceFile = "/sys/kernel/debug/sched/base_slice_ns"
+const granularityFile = "/sys/kernel/debug/sched/min_granularity_ns"
 const preemptFile, extFile = "/sys/kernel/debug/sched/preempt", "/sys/kernel/sched_ext/state"
 const atomicFile = "/sys/block/nvme1n1/queue/atomic_write_unit_max_bytes"
 
@@ -72,7 +73,14 @@ var schedulerCases = []lookCase{
 	{id: "KRN-018", name: "none", want: OK, facts: extended(known("disabled", extFile))},
 	{id: "KRN-018", name: "another state", want: Unknown, facts: extended(known("bypassed", extFile))},
 	{id: "KRN-018", name: "not built", want: NotApplicable, facts: extended(host.Fact[string]{State: host.StateAbsent})},
-	{id: "KRN-019", name: "short", want: Finding, facts: sliced(known(1.4e-3, sliceFile)), remedy: sliceFile},
+	{id: "KRN-019", name: "short", want: Finding, facts: sliced(known(1.4e-3, sliceFile)),
+		remedy: "sudo cat " + sliceFile},
+	{id: "KRN-019", name: "older kernel", want: Finding, facts: sliced(known(1.4e-3, granularityFile)),
+		remedy: "sudo cat " + granularityFile},
+	{id: "KRN-019", name: "CPUs hidden", want: Unknown, facts: func(f *host.Facts) {
+		sliced(known(1.4e-3, sliceFile))(f)
+		f.Topology.Threads = denied[int]("/sys/devices/system/cpu/present")
+	}},
 	{id: "KRN-019", name: "the kernel's own", want: OK, facts: sliced(known(2.8e-3, sliceFile))},
 	{id: "KRN-019", name: "tuned's", want: OK, facts: sliced(known(10e-3, sliceFile))},
 	{id: "KRN-019", name: "not root", want: Unknown, facts: sliced(denied[float64](sliceFile))},

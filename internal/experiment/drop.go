@@ -104,7 +104,11 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason, Follows: true})
 		}
 		if f.Directories != nil {
-			return nil, s.unfit(out.Absent, "of factor "+f.Name+", "+reason)
+			without := "no " + f.Baseline
+			if slices.Contains(left.Levels, f.Baseline) {
+				without = "nothing"
+			}
+			return nil, s.unfit(out.Absent, "factor "+f.Name+" has "+without+" to compare with")
 		}
 		if f.Kind == KindParameter {
 			if len(left.Levels) == 0 {

@@ -128,6 +128,23 @@ func TestDropHoldsWhatIsLeft(t *testing.T) {
 	}
 }
 
+// Of directories nothing is held: the study says which one it has nothing to compare with.
+func TestDropOfDirectories(t *testing.T) {
+	for gone, says := range map[string]string{
+		"1": "factor wait has no 1 to compare with, because gone (wait 1)",
+		"2": "factor wait has nothing to compare with, because gone (wait 2, 3)",
+	} {
+		s := parsed(t, twoFactors)
+		s.Factors[0].Directories = map[string]Directory{}
+		why := map[string]string{gone: "gone"}
+		if gone == "2" {
+			why["3"] = "gone"
+		}
+		_, err := Drop(s, map[string]map[string]string{"wait": why})
+		testkit.Refused(s, err)(t, says)
+	}
+}
+
 // Whatever is missing, what is left can be planned, and nothing of what is missing
 // is in it.
 func TestDropLeavesADesign(t *testing.T) {

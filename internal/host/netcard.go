@@ -10,9 +10,11 @@ import (
 // NetworkCard is a network interface of hardware, or of what a hypervisor shows as such: its queues, and the CPUs that
 // serve them.
 type NetworkCard struct {
-	Name     string      `json:"name" setup:"no"`
-	Receive  Fact[int64] `json:"receive_queues"`
-	Transmit Fact[int64] `json:"transmit_queues"`
+	Name string `json:"name" setup:"no"`
+	// Link is up, or down as of a port without a cable (kernel documentation, networking/operstates.rst).
+	Link     Fact[string] `json:"operstate" setup:"no"`
+	Receive  Fact[int64]  `json:"receive_queues"`
+	Transmit Fact[int64]  `json:"transmit_queues"`
 	// Served are the CPUs at which its interrupts arrive now, and Steered those to which the kernel hands received
 	// packets on (RPS); none: it hands none on.
 	Served  Fact[[]int] `json:"interrupt_cpus" setup:"no"`
@@ -98,7 +100,8 @@ func readCards(t Tree) []NetworkCard {
 		if !t.Exists(dir + "/device") {
 			continue
 		}
-		c := NetworkCard{Name: name, Served: allOf(served[name], irqDir, "no interrupt of it shows here")}
+		c := NetworkCard{Name: name, Link: t.Text(dir + "/operstate"),
+			Served: allOf(served[name], irqDir, "no interrupt of it shows here")}
 		var masks []Fact[[]int]
 		receive, transmit := int64(0), int64(0)
 		for _, queue := range list(dir + "/queues") {

@@ -23,6 +23,8 @@ func TestCardOfPCI(t *testing.T) {
 -- sys/devices/virtual/net/lo/queues/rx-0/rps_cpus --
 f
 -- sys/devices/pci0000:00/0000:00:05.0/net/eth0/device -> ../.. --
+-- sys/devices/pci0000:00/0000:00:05.0/net/eth0/operstate --
+down
 -- sys/devices/pci0000:00/0000:00:05.0/msi_irqs/30 --
 -- sys/devices/pci0000:00/0000:00:05.0/msi_irqs/31 --
 -- sys/devices/pci0000:00/0000:00:05.0/net/eth0/queues/rx-0/rps_cpus --
@@ -42,6 +44,7 @@ f
 `)
 	testkit.Is(t, 1, len(list), "cards")
 	c := list[0]
+	testkit.Is(t, "down", c.Link.Value)
 	testkit.Same(t, []any{"eth0", int64(2), int64(1), "1,3", "1-2,32"},
 		[]any{c.Name, c.Receive.Value, c.Transmit.Value, host.FormatList(c.Served.Value), host.FormatList(c.Steered.Value)})
 }

@@ -79,8 +79,8 @@ var (
 	uuidRE = lazyre.New(`\b[0-9A-Fa-f]{8}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{12}\b`)
 	hexRE  = lazyre.New(`\b[0-9a-f]{32,}\b`) // container ids, WWIDs as dm names, machine ids
 	macRE  = lazyre.New(`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`)
-	// network interfaces that are named by their MAC address (systemd.net-naming-scheme(7))
-	enxRE  = lazyre.New(`\benx[0-9a-f]{12}\b`)
+	// network interfaces that are named by their MAC address, behind which a port may stand (systemd.net-naming-scheme(7))
+	enxRE  = lazyre.New(`\b(?:en|wl|ww|ib)x[0-9a-f]{12}`)
 	diskRE = lazyre.New(`/dev/disk/by-(?:id|uuid|partuuid|path|label|partlabel)/[^\s/]+`)
 	ipv4RE = lazyre.New(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
 	mailRE = lazyre.New(`\([^\s()@]+@[^\s()]+\)`)
@@ -104,7 +104,7 @@ func (m *recordMask) ids(s string) string {
 		return m.as("hex", v, func(n int) string { return fmt.Sprintf("%0*x", len(v), n) })
 	})
 	s = enxRE.ReplaceAllStringFunc(s, func(v string) string {
-		return m.as("mac", v, func(n int) string { return fmt.Sprintf("enx00005e0053%02x", n&255) })
+		return m.as("mac", v, func(n int) string { return fmt.Sprintf("%s00005e0053%02x", v[:3], n&255) })
 	})
 	return macRE.ReplaceAllStringFunc(s, func(v string) string { // RFC 7042, for documentation
 		return m.as("mac", v, func(n int) string { return fmt.Sprintf("00:00:5e:00:53:%02x", n&255) })

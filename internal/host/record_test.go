@@ -256,13 +256,26 @@ func TestInert(t *testing.T) {
 // A mask may not change what it made, or recordings would drift.
 func TestIdsAreStable(t *testing.T) {
 	testkit.Check(t, func(t *rapid.T) {
-		s := rapid.StringMatching(`([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} |[0-9a-f]{32} |([0-9a-f]{2}:){5}[0-9a-f]{2} |/dev/disk/by-id/[a-z]{3} ){1,5}`).Draw(t, "s")
+		s := rapid.StringMatching(`([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} |[0-9a-f]{32} |([0-9a-f]{2}:){5}[0-9a-f]{2} |(en|wl|ww|ib)x[0-9a-f]{12} |/dev/disk/by-id/[a-z]{3} ){1,5}`).Draw(t, "s")
 		m := newRecordMask(Tree{Root: "/nonexistent"}, nil)
 		once := m.ids(s)
 		if again := newRecordMask(Tree{Root: "/nonexistent"}, nil).ids(once); again != once {
 			t.Fatalf("%q, then %q", once, again)
 		}
 	})
+}
+
+// Names of interfaces hold the MAC address, and of cards with several ports what port it is.
+func TestNamesOfAddresses(t *testing.T) {
+	for in, want := range map[string]string{
+		"enx001122aabbcc":                   "enx00005e005301",
+		"wlx001122aabbcc: enx001122aabbcd ": "wlx00005e005301: enx00005e005302 ",
+		"enx001122aabbccd1":                 "enx00005e005301d1",
+		"wwx001122aabbccf0":                 "wwx00005e005301f0",
+		"enp3s0 enx0011 xenx001122aabbcc":   "enp3s0 enx0011 xenx001122aabbcc",
+	} {
+		testkit.Is(t, want, newRecordMask(Tree{Root: "/nonexistent"}, nil).ids(in), in)
+	}
 }
 
 // What replay reads beside settings: whose device tree and ACPI tables, which

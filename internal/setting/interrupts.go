@@ -60,12 +60,24 @@ func irqbalance(sys *System, step Step, all steps) error {
 		return nil
 	}
 	for _, pid := range sys.numbered("/proc", "") {
-		if name, err := sys.text("/proc/" + pid + "/comm"); err == nil && name == "irqbalance" {
+		if name, err := sys.text("/proc/" + pid + "/comm"); err == nil && name == "irqbalance" && sys.ofRoot(pid) {
 			return fmt.Errorf("%s would not stay: irqbalance (PID %s) moves interrupts every ten seconds; stop it meanwhile: "+
 				"sudo systemctl stop irqbalance", step.Setting, pid)
 		}
 	}
 	return nil
+}
+
+// ofRoot reports a process that acts as root. Anybody may call a process as they like, and only root's moves
+// interrupts.
+func (sys *System) ofRoot(pid string) bool {
+	status, _ := sys.text("/proc/" + pid + "/status")
+	for line := range strings.Lines(status) { // real, effective, saved, and of files (proc_pid_status(5))
+		if f := strings.Fields(line); len(f) > 2 && f[0] == "Uid:" {
+			return f[2] == "0"
+		}
+	}
+	return false
 }
 
 // cpuList is some CPUs, as the kernel writes them.

@@ -48,7 +48,12 @@ func TestInterrupts(t *testing.T) {
 
 // What irqbalance would move back within seconds is refused, with what to do.
 func TestInterruptsThatAreBalanced(t *testing.T) {
-	sys := treeOf(t, testkit.Unpack(t, host.ExtractArchive, carded+"-- proc/812/comm --\nirqbalance\n"))
+	const named = carded + "-- proc/812/comm --\nirqbalance\n-- proc/812/status --\nName:\tirqbalance\nUid:\t"
+	sys := treeOf(t, testkit.Unpack(t, host.ExtractArchive, named+"1000\t1000\t1000\t1000\n"))
+	if _, err := NewPlan(sys, []Assignment{{"irq_affinity", "", "1"}}); err != nil {
+		t.Errorf("another user's process of that name: %v", err)
+	}
+	sys = treeOf(t, testkit.Unpack(t, host.ExtractArchive, named+"0\t0\t0\t0\n"))
 	testkit.Refused(NewPlan(sys, []Assignment{{"irq_affinity", "", "1"}}))(t, "irqbalance (PID 812) moves interrupts every ten seconds; "+
 		"stop it meanwhile: sudo systemctl stop irqbalance")
 	if p, err := NewPlan(sys, []Assignment{{"irq_affinity", "25", "2"}}); err != nil || len(p.Same) != 1 {

@@ -23,9 +23,12 @@ func TestLacks(t *testing.T) {
 		{inMariaDB, "innodb_numa_interleave", "ON", oneNode + "-- sys/devices/system/node/node1/cpulist --\n2-3\n", ""},
 		{inMariaDB, "innodb_numa_interleave", "ON", "-- proc/x --\n", ""}, // nodes are hidden
 		{inPostgres, "huge_pages", "on", pool("0", "0", "0"),
-			"its cache of 1 GiB takes huge pages, and 0 of 2 MiB are free; reserve them, and note the 0 that there are now: sudo sysctl vm.nr_hugepages=640"},
+			"its cache of 1 GiB takes huge pages, with a quarter more for the rest of its shared memory, " +
+				"and 0 of 2 MiB are free; reserve them: sudo sysctl vm.nr_hugepages=640 (now 0; note it to put it back)"},
 		{inPostgres, "huge_pages", "on", pool("600", "550", "100"),
-			"and 450 of 2 MiB are free; reserve them, and note the 600 that there are now: sudo sysctl vm.nr_hugepages=790"},
+			"and 450 of 2 MiB are free; reserve them: sudo sysctl vm.nr_hugepages=790 (now 600; note it to put it back)"},
+		// for the cache alone
+		{inPostgres, "huge_pages", "on", pool("600", "600", "0"), "and 600 of 2 MiB are free; reserve them"},
 		{inPostgres, "huge_pages", "on", pool("640", "640", "0"), ""},
 		{inPostgres, "huge_pages", "off", pool("0", "0", "0"), ""},
 		{inPostgres, "huge_pages", "on", oneNode, ""}, // pages are hidden
@@ -40,7 +43,7 @@ func TestLacks(t *testing.T) {
 		testkit.Has(t, got, c.says)
 	}
 	for text, want := range map[string]int64{"1gb": 1 << 30, "16384": 128 << 20, "128mb": 128 << 20, "64kb": 64 << 10,
-		"x": 0, "1gbb": 0, "": 0} {
+		"x": 0, "1gbb": 0, "": 0, "2000000000tb": 0} {
 		got, ok := sizeOf(text)
 		testkit.Is(t, want > 0, ok, text)
 		if ok {
