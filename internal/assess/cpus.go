@@ -229,21 +229,22 @@ func limit(t Taker) lever.Next {
 	// whose units a manager of its own has
 	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") {
 		return lever.Next{Command: "sudo systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
-			Note: screen.Clean(u) + " gives its CPUs away while others want them"}
+			Note: screen.Clean(u) + " gives its CPUs away while others want them; an empty CPUWeight= takes that back"}
 	}
 	name, all := screen.Clean(t.Name), append([]int{t.PID}, t.Others...)
 	next := lever.Next{Command: each("taskset --all-tasks --cpu-list --pid 0", all), Note: name + " stays on CPU 0"}
 	switch { // a priority counts among threads of one group alone
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
 	case t.Sharing.By == proc.BySession:
-		next = lever.Next{Command: "echo 19 | sudo tee", Note: "the session of " + name +
-			" gives its CPUs away while others want them"}
+		files := ""
 		for _, pid := range all {
-			next.Command += fmt.Sprintf(" /proc/%d/autogroup", pid)
+			files += fmt.Sprintf(" /proc/%d/autogroup", pid)
 		}
-	default:
-		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), // setpriority(2) reaches one thread alone
-			Note: name + " gives its CPUs away while others want them"}
+		next = lever.Next{Command: "echo 19 | sudo tee" + files, Note: "the session of " + name +
+			" gives its CPUs away while others want them; \"echo 0 | sudo tee" + files + "\" takes that back"}
+	default: // setpriority(2) reaches one thread alone
+		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), Note: name +
+			" gives its CPUs away while others want them; \"" + each("chrt --all-tasks --other --pid 0", all) + "\" takes that back"}
 	}
 	if more := t.Processes - len(all); more > 0 {
 		next.Note += fmt.Sprintf("; do the same with %s of it, which used less",

@@ -52,6 +52,15 @@ func TestBlame(t *testing.T) {
 	}
 }
 
+// TestTakenBack: what a step changes, its note takes back.
+func TestTakenBack(t *testing.T) {
+	sh := proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 2}
+	for by, back := range map[proc.Divides]string{proc.ByThread: "echo 7 9 | sudo xargs -n1 chrt --all-tasks --other --pid 0",
+		proc.BySession: "echo 0 | sudo tee /proc/7/autogroup /proc/9/autogroup"} {
+		testkit.Has(t, limit(Taker{Taker: sh, Sharing: proc.Sharing{By: by}}).Note, "\""+back+"\" takes that back")
+	}
+}
+
 // TestUnboundedIsPossible: a lever of which neither the likely gain nor a bound is known is possible, at most.
 func TestUnboundedIsPossible(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 100})
