@@ -56,7 +56,7 @@ func (m *Minute) queue() queueing {
 	cpu := r.Part(explain.DatabaseCPU).Seconds
 	q.active, q.cooled = r.Busy/wall, cooled
 	q.used = cpu / wall
-	if e := r.Part(explain.DatabaseCPU).Share; e.Known() { // what it surely used
+	if e := r.Part(explain.DatabaseCPU).Share; e.Known() { // what it used at least
 		q.used = min(q.used, e.Low*r.Elapsed/wall)
 	}
 	if !m.Alone { // a sibling that falls idle gives a core its whole speed
