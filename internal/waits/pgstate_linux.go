@@ -244,3 +244,5 @@ func (w *Words) Close() {
 		w.looker = nil
 	}
 }
+
+func (m *Missed) add(looks int, stood time.Duration) { m.Looks, m.Time = m.Looks+looks, m.Time+stood }

@@ -47,8 +47,6 @@ type Missed struct {
 	Time  time.Duration
 }
 
-func (m *Missed) add(looks int, stood time.Duration) { m.Looks, m.Time = m.Looks+looks, m.Time+stood }
-
 // Tally is how often threads were seen in each wait.
 type Tally struct {
 	Looks map[Thread]map[Wait]float64 // s that the looks stand for

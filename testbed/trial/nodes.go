@@ -27,6 +27,16 @@ func nodes() {
 // nodeFacts reads the nodes, a card, and where the memory of a server lies.
 func nodeFacts() {
 	defer remedy{servers: []string{postgres}}.serve()()
+	// IFF_UP, as nobody judges a card that is down (net-sysfs.c)
+	if err := put("0x1003", "/sys/class/net/e*/flags")(); err != nil {
+		cannot("the card does not come up: " + err.Error())
+	}
+	for range 200 {
+		if links := glob("/sys/class/net/e*/operstate"); len(links) == 1 && cat(links[0]) != "down" {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	type fact[T any] struct {
 		State string
 		Value T
