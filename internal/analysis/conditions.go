@@ -177,8 +177,7 @@ func (r *record) boots(used []*result.Run) []string {
 // cancel it; yet it tells what kind of a host this is.
 func (r *record) drift(t *table) string {
 	base := slices.IndexFunc(r.x.Cells, func(c result.Cell) bool {
-		return !slices.ContainsFunc(r.x.Factors,
-			func(f result.Factor) bool { return c.Levels[f.Name] != f.Baseline })
+		return !slices.ContainsFunc(r.x.Factors, func(f result.Factor) bool { return c.Levels[f.Name] != f.Baseline })
 	})
 	if base < 0 {
 		return ""

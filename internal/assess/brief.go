@@ -102,7 +102,7 @@ func (m *Minute) shows(l *lever.Lever) string {
 		return part.Title() + " " + result.Share(m.share(part).Value)
 	case l.Name == lever.Neighbour && there:
 		return fmt.Sprintf("%s: %.2g CPUs", screen.Clean(t.Name), t.Seconds/max(m.Report.Wall, 1e-9))
-	case l.Name == lever.CPUs && m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+	case l.Name == lever.CPUs && m.Host.Bound():
 		return fmt.Sprintf("it may use %d of %d CPUs", m.Host.Allowed, m.Host.CPUs)
 	case l.Name == lever.CPUs:
 		return explain.RunQueue.Title() + " " + result.Share(m.share(explain.RunQueue).Value)

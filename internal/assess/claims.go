@@ -104,10 +104,7 @@ func (m *Minute) raised(next lever.Next, file, field, flag string) lever.Next {
 // holder is the service's container whose group has a file; the first where that is the pod's.
 func (m *Minute) holder(file string) pods.Container {
 	list := m.Service.Containers
-	i := slices.IndexFunc(list, func(c pods.Container) bool {
-		return c.Group != "" &&
-			strings.Contains(file, c.Group+"/")
-	})
+	i := slices.IndexFunc(list, func(c pods.Container) bool { return c.Group != "" && strings.Contains(file, c.Group+"/") })
 	return list[max(i, 0)]
 }
 

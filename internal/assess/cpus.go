@@ -19,9 +19,9 @@ import (
 // first: a service that its limit stops has no neighbour to blame.
 type blame struct{ quota, neighbour, own float64 }
 
-func (m *Minute) blame() (b blame) {
+func (m *Minute) blame(q queueing) (b blame) {
 	queue := m.Report.Part(explain.RunQueue).Seconds
-	b.quota, b.neighbour, b.own = m.queue().spared()
+	b.quota, b.neighbour, b.own = q.spared()
 	if m.follows(explain.RunQueue) { // few sessions wait for others alone, which the queue does not know as its customers
 		others := m.Ends.Share(explain.RunQueue, func(e chain.End) bool { return m.owner(e.PID) == OfOthers }).Value
 		if others *= 1 - b.quota; others > b.neighbour {
@@ -54,9 +54,11 @@ func (m *Minute) ofCPUs() []lever.Lever {
 			unknown(l, nil, idleService)
 		}
 	default:
-		m.moreCPUs(&cpus)
-		m.move(&neighbour)
-		m.raise(&quota)
+		q := m.queue()
+		b := m.blame(q)
+		m.moreCPUs(&cpus, q, b.own)
+		m.move(&neighbour, q, b.neighbour)
+		m.raise(&quota, q, b.quota)
 	}
 	m.stolen(&steal)
 	for _, l := range append(all, &steal) { // no step for what gives nothing
@@ -72,8 +74,8 @@ const idleService = "the service did nothing in that time"
 // queued sets a lever on waits for a CPU, of which a share goes away, and at most another, where the service then may
 // use so many CPUs. The work itself becomes faster, too: by no more than it waited, as caches fill in less time than
 // another's turn takes.
-func (m *Minute) queued(l *lever.Lever, share, most, cpus float64, assumes, text string) {
-	saves, q := m.saving(explain.RunQueue), m.queue()
+func (m *Minute) queued(l *lever.Lever, q queueing, share, most, cpus float64, assumes, text string) {
+	saves := m.saving(explain.RunQueue)
 	high := saves.AtMost*most + min(q.cooled*m.share(explain.DatabaseCPU).High, m.share(explain.RunQueue).High*most)
 	if m.Counted { // else it and its clients may have used fewer CPUs than all did
 		high = min(high, max(saves.Likely*share, q.most(cpus)))
@@ -81,7 +83,7 @@ func (m *Minute) queued(l *lever.Lever, share, most, cpus float64, assumes, text
 	gain(l, saves.Share, saves.Low*share, saves.Likely*share, high, assumes, text)
 }
 
-func (m *Minute) moreCPUs(l *lever.Lever) {
+func (m *Minute) moreCPUs(l *lever.Lever, q queueing, own float64) {
 	reason := "its threads were ready to run and had no CPU"
 	if m.Host.Busy != nil {
 		reason += fmt.Sprintf("; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100**m.Host.Busy)
@@ -89,12 +91,12 @@ func (m *Minute) moreCPUs(l *lever.Lever) {
 		reason += "; this host does not show how busy the CPUs were"
 	}
 	enough := math.Inf(1) // nobody says how many more
-	if m.Host.Allowed < m.Host.CPUs && m.Host.Allowed > 0 {
+	if m.Host.Bound() {
 		enough = float64(m.Host.CPUs)
 	}
-	m.queued(l, m.blame().own, 1, enough, "the CPUs are doubled, and as many sessions work", reason)
+	m.queued(l, q, own, 1, enough, "the CPUs are doubled, and as many sessions work", reason)
 	switch {
-	case m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+	case m.Host.Bound():
 		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
 		l.Next = m.widen()
 	case m.Host.CPUs > 0:
@@ -115,7 +117,7 @@ func (m *Minute) widen() lever.Next {
 }
 
 // move is the lever on the programs that had the CPUs.
-func (m *Minute) move(l *lever.Lever) {
+func (m *Minute) move(l *lever.Lever, q queueing, share float64) {
 	if !m.Counted {
 		unknown(l, nil, "other processes do not show here")
 		return
@@ -125,13 +127,13 @@ func (m *Minute) move(l *lever.Lever) {
 		gain(l, 0, 0, 0, 0, "", "no other program used a CPU for long")
 		return
 	}
-	share, most := m.blame().neighbour, 1.0
+	most := 1.0
 	if saves := m.saving(explain.RunQueue); saves.AtMost > 0 {
 		took := m.taken()
 		share, most = min(share, took/max(saves.Likely, 1e-9)), min(1, took/saves.AtMost)
 	}
-	all, _ := m.queue().all()
-	m.queued(l, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+
+	all, _ := q.all()
+	m.queued(l, q, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+
 		m.took(t)+m.next())
 	l.Next = limit(t)
 }
@@ -263,7 +265,7 @@ func each(command string, pids []int) string {
 }
 
 // raise is the lever on the service's own limit.
-func (m *Minute) raise(l *lever.Lever) {
+func (m *Minute) raise(l *lever.Lever, q queueing, share float64) {
 	switch {
 	case m.Throttled == nil && m.Service.NoGroup:
 		unknown(l, nil,
@@ -280,8 +282,8 @@ func (m *Minute) raise(l *lever.Lever) {
 		if queue := m.Report.Part(explain.RunQueue).Seconds; queue > 0 {
 			most = lever.Unit(*m.Throttled * float64(m.mostThreads()) / queue)
 		}
-		all, _ := m.queue().all()
-		m.queued(l, m.blame().quota, most, all, "no quota stops it any more",
+		all, _ := q.all()
+		m.queued(l, q, share, most, all, "no quota stops it any more",
 			fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
 				result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}

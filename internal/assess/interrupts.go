@@ -178,7 +178,7 @@ func (m *Minute) interrupted() []explain.Finding {
 		most += m.share(p).High
 	}
 	source, ours := "", ""
-	if i.Service != nil && m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs {
+	if i.Service != nil && m.Host.Bound() {
 		ours = fmt.Sprintf("; of the %s that the service may use, %s", screen.Count(m.Host.Allowed, "CPU"),
 			result.Share(*i.Service))
 	}

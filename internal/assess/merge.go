@@ -144,8 +144,7 @@ func (m *Minute) add(total service.Reading, more *Minute) service.Reading {
 func (m *Minute) takers(more []Taker) {
 	for _, t := range more {
 		i := slices.IndexFunc(m.Takers, func(o Taker) bool {
-			return o.Name == t.Name && o.Group == t.Group &&
-				o.Kernel == t.Kernel
+			return o.Name == t.Name && o.Group == t.Group && o.Kernel == t.Kernel
 		})
 		if i < 0 {
 			m.Takers = append(m.Takers, t)

@@ -105,6 +105,9 @@ type Host struct {
 	Credits bool     `json:"credits,omitempty"` // its CPUs are its own for as long as it has credits
 }
 
+// Bound reports that the service may use some of the CPUs alone.
+func (h *Host) Bound() bool { return h.Allowed > 0 && h.Allowed < h.CPUs }
+
 // Frequency is the clock of the CPUs while the service ran on them, Hz.
 type Frequency struct {
 	Mean    float64 `json:"mean"`

@@ -85,8 +85,7 @@ func TestPoliciesOfBusyThreads(t *testing.T) {
 		"on one CPU beside longer bursts": {3e-3, func(cpu int) (float64, float64) { return float64(60 * cpu), 60 }},
 		"on both CPUs":                    {100e-6, func(int) (float64, float64) { return 0, 60 }},
 		"for half of the time on each": {100e-6, func(cpu int) (float64, float64) {
-			return float64(30 * cpu),
-				float64(30 + 30*cpu)
+			return float64(30 * cpu), float64(30 + 30*cpu)
 		}},
 	} {
 		rng := rand.New(rand.NewPCG(1, 1))

@@ -44,8 +44,7 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 	list = append(list, m.heavy()...)
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool {
-			return e.Kind == chain.Asleep ||
-				e.Kind == chain.Remote
+			return e.Kind == chain.Asleep || e.Kind == chain.Remote
 		})
 		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
 	}

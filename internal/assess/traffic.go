@@ -27,10 +27,6 @@ type Traffic struct {
 	Why string `json:"why,omitempty"`
 }
 
-// resctrl is where the kernel shows its counters once it is mounted. The empty directory is there where kernel and
-// processor could (fs/resctrl/rdtgroup.c, resctrl_init). hostlab never mounts it: that changes what other programs see.
-const resctrl = "/sys/fs/resctrl"
-
 // trafficMeter counts at the beginning and at the end.
 type trafficMeter struct {
 	root   string
@@ -56,7 +52,7 @@ func (x *trafficMeter) fill(m *Minute) {
 	}
 	m.Traffic = &Traffic{Why: "nothing counts memory traffic: this kernel, the processor or its hypervisor has no resctrl"}
 	if _, err := os.Stat(x.root); err == nil {
-		m.Traffic.Why = "nothing counts memory traffic while resctrl is not mounted: sudo mount -t resctrl resctrl " + resctrl
+		m.Traffic.Why = "nothing counts memory traffic while resctrl is not mounted: " + host.MountResctrl
 	}
 	if _, err := os.Stat(filepath.Join(x.root, "info")); err == nil {
 		m.Traffic.Why = "resctrl is mounted and counts no memory traffic here"

@@ -55,8 +55,8 @@ const crowded = 0.9
 // untaken are requests that wait though CPUs are idle: too few threads take them, or something holds those.
 func (m *Minute) untaken() []explain.Finding {
 	r := m.Requests
-	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Host.Allowed > 0 &&
-		m.Host.Allowed < m.Host.CPUs || m.Throttled != nil && *m.Throttled > 0 {
+	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Host.Bound() ||
+		m.Throttled != nil && *m.Throttled > 0 {
 		return nil
 	}
 	share := r.Unread / r.Connections

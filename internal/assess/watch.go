@@ -114,7 +114,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		}
 		w.beside.start(w.of)
 		w.cloud = newCloudMeter(o.Facts)
-		w.traffic = newTrafficMeter(resctrl, o.Facts)
+		w.traffic = newTrafficMeter(host.ResctrlDir, o.Facts)
 		if !o.Counters {
 			w.poolers.start(w.ctx, w.of, o.For)
 		}

@@ -202,7 +202,7 @@ func (m *Minute) act(l *lever.Lever) string {
 	case l.Name == lever.Neighbour && there:
 		return fmt.Sprintf("move or limit %s, which took %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
 			screen.Count(m.Host.CPUs, "CPU"))
-	case l.Name == lever.CPUs && m.Host.Allowed > 0 && m.Host.Allowed < m.Host.CPUs:
+	case l.Name == lever.CPUs && m.Host.Bound():
 		return fmt.Sprintf("let it use all CPUs, as it may use %d of %d", m.Host.Allowed, m.Host.CPUs)
 	case (l.Name == lever.CPUs || l.Name == lever.Steal) && l.Next.Command == "" && l.Next.Note != "":
 		return l.Next.Note

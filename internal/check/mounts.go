@@ -218,8 +218,7 @@ func isNFSv3(s host.Storage) bool { return s.FSType.Or("") == "nfs" }
 // holds reports that files of a kind of server lie on NFSv3.
 func holds(f *host.Facts, kind string) bool {
 	return slices.ContainsFunc(places(f), func(s host.Storage) bool {
-		return isNFSv3(s) &&
-			strings.HasPrefix(s.Purpose, kind+" ")
+		return isNFSv3(s) && strings.HasPrefix(s.Purpose, kind+" ")
 	})
 }
 

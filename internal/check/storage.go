@@ -65,8 +65,7 @@ var storage = []Check{
 		bad: "each request is searched for neighbours to merge with", left: "measure before changing it",
 		look: func(f *host.Facts, _ Role) view {
 			return ofDisks(f, disks(f), func(b host.BlockDevice) bool {
-				return b.Class == host.ClassNVMe ||
-					b.Class == host.ClassSSD
+				return b.Class == host.ClassNVMe || b.Class == host.ClassSSD
 			},
 				func(b host.BlockDevice) reading { return read(b.NoMerges, is[int64](2)) }, "nomerges", "2")
 		},

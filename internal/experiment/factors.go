@@ -296,8 +296,7 @@ func (p *parser) placeholder(i int, x *Factor) {
 		params := p.s.Workload.Params
 		return params == nil || // cannot tell
 			slices.ContainsFunc(p.desc.List(), func(of workload.Param) bool {
-				return strings.Contains(of.Text(params), "{"+name+
-					"}")
+				return strings.Contains(of.Text(params), "{"+name+"}")
 			})
 	}
 	switch {

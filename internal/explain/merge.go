@@ -134,8 +134,8 @@ func (r *Report) transactions(list []Report) {
 }
 
 // shareOf estimates a share of the elapsed time from what each recording has of it.
-func shareOf(list []Report, of func(*Report) (seconds float64,
-	share result.Estimate)) (seconds float64, e result.Estimate) {
+func shareOf(list []Report,
+	of func(*Report) (seconds float64, share result.Estimate)) (seconds float64, e result.Estimate) {
 	var x, all []float64
 	e = result.Estimate{Low: 1, Evidence: result.Measured}
 	for i := range list {

@@ -112,8 +112,7 @@ func isVolume(model string) bool { return beginsAs(model, volumes) }
 // beginsAs reports whether a model begins as one of a list, in any case.
 func beginsAs(model string, list []string) bool {
 	return slices.ContainsFunc(list, func(v string) bool {
-		return len(model) >= len(v) &&
-			strings.EqualFold(model[:len(v)], v)
+		return len(model) >= len(v) && strings.EqualFold(model[:len(v)], v)
 	})
 }
 

@@ -31,8 +31,7 @@ func readServers(t Tree) (databases, apps []Database) {
 	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
 	// A host with hundreds of CPUs has thousands of kernel threads, and each costs about 10 us.
 	comms := sideBySide(names, readers(), func(pid string) string {
-		return t.quiet().Text("/proc/" + pid +
-			"/comm").Or("")
+		return t.quiet().Text("/proc/" + pid + "/comm").Or("")
 	})
 	known := append(engines[:len(engines):len(engines)], sapInstance)
 	var found []process

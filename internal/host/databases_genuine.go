@@ -23,9 +23,7 @@ func (p process) believed(dir Fact[string]) Fact[string] {
 	if err != nil {
 		return dir // what wants to use it says why
 	}
-	line, _ := lineOf(p.t.Text(p.file("status")).Or(""), "Uid:")
-	ids := strings.Fields(line) // real, effective, saved, of files
-	if len(ids) < 2 || ids[1] != strconv.Itoa(at.owner) {
+	if EffectiveUser(p.t.Text(p.file("status")).Or("")) != strconv.Itoa(at.owner) {
 		return Unknown[string](p.file("status"), errors.New(name+" does not belong to the account that the process runs as"))
 	}
 	exe := p.file("exe")
@@ -65,4 +63,13 @@ func (p process) posing(db Database) bool {
 	return !slices.ContainsFunc([]Fact[string]{db.DataDir, db.LogDir}, func(dir Fact[string]) bool {
 		return dir.State == StateOK || dir.State == StateDenied
 	})
+}
+
+// EffectiveUser is the number of the user as whom a process acts, by its status in /proc; "": that does not tell it.
+func EffectiveUser(status string) string {
+	line, _ := lineOf(status, "Uid:")
+	if ids := strings.Fields(line); len(ids) > 1 { // real, effective, saved, of files (proc_pid_status(5))
+		return ids[1]
+	}
+	return ""
 }

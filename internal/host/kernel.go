@@ -86,12 +86,9 @@ func readMemory(t Tree) Memory {
 	m := Memory{PageSize: readPageSize(t)}
 	fill(t, "", &m)
 	m.ShmSize = shmSize(readMounts(t, selfMounts), m.Total)
-	m.Monitors = Convert(m.Monitors, "", func(s string) (string, error) {
-		return strings.Join(strings.Fields(s), " "),
-			nil
-	})
-	if m.Monitors.State == StateAbsent && t.Exists(resctrlDir) { // the empty directory is there where the processor can
-		m.Monitors.Reason = "resctrl is not mounted; sudo mount -t resctrl resctrl " + resctrlDir + " shows it"
+	m.Monitors = Convert(m.Monitors, "", func(s string) (string, error) { return strings.Join(strings.Fields(s), " "), nil })
+	if m.Monitors.State == StateAbsent && t.Exists(ResctrlDir) {
+		m.Monitors.Reason = "resctrl is not mounted; " + MountResctrl + " shows it"
 	}
 	m.SwapOn = Convert(t.Text("/proc/swaps"), "", parseSwaps)
 	for _, kB := range hugeSizes(t, poolDir) {
@@ -107,9 +104,15 @@ func readMemory(t Tree) Memory {
 	return m
 }
 
+// ResctrlDir is where the kernel shows its counters of memory traffic once it is mounted. The empty directory is there
+// where kernel and processor could (fs/resctrl/rdtgroup.c, resctrl_init). hostlab never mounts it: that changes what
+// other programs see.
 const (
-	resctrlDir = "/sys/fs/resctrl"
+	ResctrlDir   = "/sys/fs/resctrl"
+	MountResctrl = "sudo mount -t resctrl resctrl " + ResctrlDir
+)
 
+const (
 	thpDir  = "/sys/kernel/mm/transparent_hugepage"
 	poolDir = "/sys/kernel/mm/hugepages"
 )

@@ -21,9 +21,11 @@ type NetworkCard struct {
 	Steered Fact[[]int] `json:"steered_cpus"`
 }
 
+// IRQDir has a directory for each interrupt.
+const IRQDir = "/proc/irq"
+
 const (
 	netDir    = "/sys/class/net"
-	irqDir    = "/proc/irq"
 	virtioDir = "/sys/bus/virtio/drivers/virtio_net"
 )
 
@@ -61,15 +63,15 @@ func Interrupts(list func(dir string) []string) (out []Interrupt) {
 
 // byName finds interrupts by what their handlers are called, each of which is a directory.
 func byName(list func(dir string) []string, called map[string]string, seen map[int]bool) (out []Interrupt) {
-	for _, n := range list(irqDir) {
+	for _, n := range list(IRQDir) {
 		irq, err := strconv.Atoi(n)
 		if err != nil || seen[irq] {
 			continue
 		}
-		for _, handler := range list(irqDir + "/" + n) {
+		for _, handler := range list(IRQDir + "/" + n) {
 			device, _, _ := strings.Cut(handler, "-")
 			if card := called[device]; card != "" {
-				out = append(out, Interrupt{irq, card, irqDir + "/" + n + "/" + handler})
+				out = append(out, Interrupt{irq, card, IRQDir + "/" + n + "/" + handler})
 				break
 			}
 		}
@@ -82,7 +84,7 @@ func readCards(t Tree) []NetworkCard {
 	cards := []NetworkCard{}
 	list := func(dir string) []string {
 		at := t
-		if strings.HasPrefix(dir, irqDir+"/") { // of which a recording needs those of cards alone
+		if strings.HasPrefix(dir, IRQDir+"/") { // of which a recording needs those of cards alone
 			at = t.quiet()
 		}
 		names, _ := at.Dir(dir)
@@ -91,7 +93,7 @@ func readCards(t Tree) []NetworkCard {
 	served := map[string][]Fact[[]int]{}
 	for _, i := range Interrupts(list) {
 		t.Exists(i.Told)
-		dir := irqDir + "/" + strconv.Itoa(i.Number)
+		dir := IRQDir + "/" + strconv.Itoa(i.Number)
 		cpus := first([]string{dir + "/effective_affinity_list", dir + "/smp_affinity_list"}, t.List)
 		served[i.Card] = append(served[i.Card], cpus)
 	}
@@ -101,7 +103,7 @@ func readCards(t Tree) []NetworkCard {
 			continue
 		}
 		c := NetworkCard{Name: name, Link: t.Text(dir + "/operstate"),
-			Served: allOf(served[name], irqDir, "no interrupt of it shows here")}
+			Served: allOf(served[name], IRQDir, "no interrupt of it shows here")}
 		var masks []Fact[[]int]
 		receive, transmit := int64(0), int64(0)
 		for _, queue := range list(dir + "/queues") {

@@ -96,8 +96,7 @@ func (m *recordMask) ids(s string) string {
 	})
 	s = uuidRE.ReplaceAllStringFunc(s, func(v string) string {
 		return m.as("uuid", v, func(n int) string {
-			return fmt.Sprintf("00000000%c0000%[1]c0000%[1]c0000%[1]c%012x", v[8],
-				n)
+			return fmt.Sprintf("00000000%c0000%[1]c0000%[1]c0000%[1]c%012x", v[8], n)
 		})
 	})
 	s = hexRE.ReplaceAllStringFunc(s, func(v string) string {

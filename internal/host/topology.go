@@ -29,8 +29,7 @@ func readTopology(t Tree) Topology {
 	}
 	online := top.Online.Or(nil)
 	capacity := sideBySide(online, readers(), func(id int) Fact[int64] {
-		return t.Int(cpuPath(id)+"/cpu_capacity", "",
-			1)
+		return t.Int(cpuPath(id)+"/cpu_capacity", "", 1)
 	})
 	top.CoreTypes = coreTypes(t, online, capacity)
 	typeOf := map[int]string{}

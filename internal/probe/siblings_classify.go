@@ -74,8 +74,7 @@ func Classify(s PairSignal) Relation {
 		}
 	}
 	control := each(s.Control, func(iv result.Estimate) bool {
-		return iv.Value <= controlSlowdown &&
-			iv.High < siblingSlowdown
+		return iv.Value <= controlSlowdown && iv.High < siblingSlowdown
 	})
 	steady := func(iv result.Estimate) bool { return iv.Value <= controlSlowdown }
 	if s.Wall.Value >= sharedWall {

@@ -195,8 +195,7 @@ func (a *applying) took(step Step, read string) Outcome {
 // disturbed, such as a minimum that was kept below the old maximum, is written once more.
 func (a *applying) settle(steps []Step, retry []int) error {
 	if slices.ContainsFunc(a.out, func(o Outcome) bool {
-		return o.Result == Changed &&
-			a.sys.setting(o.Setting).disturbs()
+		return o.Result == Changed && a.sys.setting(o.Setting).disturbs()
 	}) {
 		a.sys.wait()
 	}

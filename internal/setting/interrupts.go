@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	irqDir  = "/proc/irq/"
+	irqDir  = host.IRQDir + "/"
 	irqList = "smp_affinity_list"
 )
 
@@ -72,12 +72,7 @@ func irqbalance(sys *System, step Step, all steps) error {
 // interrupts.
 func (sys *System) ofRoot(pid string) bool {
 	status, _ := sys.text("/proc/" + pid + "/status")
-	for line := range strings.Lines(status) { // real, effective, saved, and of files (proc_pid_status(5))
-		if f := strings.Fields(line); len(f) > 2 && f[0] == "Uid:" {
-			return f[2] == "0"
-		}
-	}
-	return false
+	return host.EffectiveUser(status) == "0"
 }
 
 // cpuList is some CPUs, as the kernel writes them.

@@ -23,8 +23,7 @@ func Join(names []string) string {
 			continue
 		}
 		i := slices.IndexFunc(list, func(f *family) bool {
-			return f.numbers != nil && f.before == before &&
-				f.after == after
+			return f.numbers != nil && f.before == before && f.after == after
 		})
 		if i < 0 {
 			list = append(list, &family{before, after, []int{n}})

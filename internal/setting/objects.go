@@ -114,8 +114,7 @@ func (sys *System) below(at, pattern string, stacked bool) (list []Object) {
 			names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(of, n) })
 		case stem == "":
 			names = slices.DeleteFunc(names, func(n string) bool {
-				return !host.HasQueue(n) &&
-					(!stacked || !host.IsStacked(n))
+				return !host.HasQueue(n) && (!stacked || !host.IsStacked(n))
 			})
 		default:
 			names = withNumber(names, stem)

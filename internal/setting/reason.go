@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"hostlab/internal/host"
 )
 
 // Label names an object for people: "governor of policy0", "smt".
@@ -114,7 +116,7 @@ func remedy(path string, err error) string {
 		mount := "/sys"
 		switch {
 		case strings.HasPrefix(path, irqDir):
-			mount = "/proc/irq"
+			mount = host.IRQDir
 		case strings.HasPrefix(path, "/proc/"):
 			mount = "/proc/sys"
 		}

@@ -15,8 +15,7 @@ const access = "system.posix_acl_access"
 // openList reads an open file's access list, pathList that of a path; nil: it has none.
 func openList(f *os.File) ([]byte, error) {
 	return readList(func(b []byte) (int, error) {
-		return unix.Fgetxattr(int(f.Fd()), access,
-			b)
+		return unix.Fgetxattr(int(f.Fd()), access, b)
 	}) //nolint:gosec // a descriptor is small
 }
 

@@ -147,8 +147,7 @@ func TestPlantedMark(t *testing.T) {
 	var planted *proc.Held
 	for end := testkit.End(t); planted == nil; time.Sleep(time.Millisecond) {
 		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool {
-			return h.Name == "sleep" &&
-				slices.Contains(h.Environ(), workload.Mark(work))
+			return h.Name == "sleep" && slices.Contains(h.Environ(), workload.Mark(work))
 		}) {
 			planted = h
 		}

@@ -154,8 +154,7 @@ func cut(list []span, put span) (out []span) {
 func (t tx) replace(ctx context.Context, p spans, key string, before, after []span, rows *[][]any) error {
 	same := func(s span, in []span) bool {
 		return slices.ContainsFunc(in, func(o span) bool {
-			return o.since == s.since && o.until == s.until &&
-				slices.Equal(o.value, s.value)
+			return o.since == s.since && o.until == s.until && slices.Equal(o.value, s.value)
 		})
 	}
 	for _, s := range before {

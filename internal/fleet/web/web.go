@@ -115,8 +115,7 @@ func (s *Server) Handler() http.Handler {
 		})
 	}
 	mux.Handle("GET /", s.reading(s.page(func(context.Context, *request) (*document.Document, error) {
-		return nil,
-			notThere("page")
+		return nil, notThere("page")
 	})))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -56,8 +56,7 @@ func (s *Sample) Sound() bool {
 		cpus[c] = true
 	}
 	return !slices.ContainsFunc(s.Bursts, func(b Burst) bool {
-		return b.validate() != nil || b.At > s.Head.Length ||
-			!cpus[b.CPU]
+		return b.validate() != nil || b.At > s.Head.Length || !cpus[b.CPU]
 	})
 }
 

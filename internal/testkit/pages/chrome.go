@@ -92,8 +92,7 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 	}
 	url := "file://" + file
 	return visit(t, browser, url+fragment, width, "#data", func(u string) bool {
-		return u == url ||
-			strings.HasPrefix(u, "blob:")
+		return u == url || strings.HasPrefix(u, "blob:")
 	})
 }
 
