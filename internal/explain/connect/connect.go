@@ -51,6 +51,16 @@ func Session(ctx context.Context, d *DSN) (explain.Asker, error) {
 	return g, nil
 }
 
+// In opens a session like this one in another database of a PostgreSQL server.
+func (g guarded) In(ctx context.Context, database string) (explain.Asker, error) {
+	d := *g.dsn
+	d.Postgres = d.Postgres.Copy()
+	d.Postgres.Database = database
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return d.start(ctx, (*DSN).begin)
+}
+
 // start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one,
 // and where
 // it is trusted. An error says if it is not.

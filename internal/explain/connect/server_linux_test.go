@@ -150,7 +150,8 @@ func TestPlantedPostgres(t *testing.T) {
 	})
 	t.Run("pause", func(t *testing.T) {
 		t.Parallel()
-		s, dsn := begin(t, map[string]string{}, table)
+		s, dsn := begin(t, map[string]string{}, table, "create database beside")
+		dsn = strings.Replace(dsn, "dbname=postgres", "dbname=beside", 1) // so that the table is another database's
 		pid := int64(0)
 		held := make(chan bool)
 		hold := func(ctx context.Context) {
@@ -176,7 +177,7 @@ func TestPlantedPostgres(t *testing.T) {
 		m := minuteOf(t, dsn, true, hold, waits, waits)
 		finding(t, m, "idle_in_transaction_session_timeout")
 		b := m.Report.Blockers
-		if len(b) == 0 || b[0].PID != pid || b[0].Relation != "t" || b[0].Part != explain.Application ||
+		if len(b) == 0 || b[0].PID != pid || b[0].Relation != "postgres.t" || b[0].Part != explain.Application ||
 			b[0].Application != "nightly" || b[0].Share.Value < 0.9 {
 			t.Errorf("held by %d: %+v", pid, b)
 		}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -32,8 +33,8 @@ var blocked = explain.Query{Name: "blocked", Most: explain.Sessions, SQL: `with 
  l as (select distinct on (pid) pid, database, relation from pg_locks where relation is not null and (locktype = 'tuple' or not granted) and pid in (select pid from b) order by pid, locktype = 'tuple' desc)
  select a.pid, coalesce(a.state, ''), coalesce(a.wait_event_type, ''), coalesce(a.wait_event, ''), coalesce(pg_get_userbyid(a.usesysid)::text, ''), coalesce(a.application_name, ''),
  coalesce(host(a.client_addr), ''), coalesce(a.client_port, 0), coalesce(array_to_string(b.by, ','), ''),
- coalesce(case when l.database in (0, (select oid from pg_database where datname = current_database())) then l.relation::regclass::text
- else (select datname from pg_database d where d.oid = l.database) || '.' || l.relation::text end, '')
+ case when l.database in (0, (select oid from pg_database where datname = current_database())) then l.relation::regclass::text end,
+ (select datname from pg_database d where d.oid = l.database), l.relation
  from a left join b on a.pid = b.pid left join l on a.pid = l.pid where b.pid is not null or a.pid in (select unnest(by) from b)`}
 
 const columnsRunning = 6
@@ -129,7 +130,7 @@ func (s *Source) blocks(ctx context.Context) ([]explain.Block, error) {
 			h.Event = r.Text(1)
 		}
 		holders[h.PID] = h
-		w := explain.Waiter{Relation: r.Text(9)}
+		w := explain.Waiter{Relation: s.relation(ctx, r[min(9, len(r)):])}
 		for id := range strings.SplitSeq(r.Text(8), ",") {
 			if pid, err := strconv.ParseInt(id, 10, 64); err == nil {
 				w.By = append(w.By, pid)
@@ -140,6 +141,50 @@ func (s *Source) blocks(ctx context.Context) ([]explain.Block, error) {
 		}
 	}
 	return explain.Chains(waiters, holders), nil
+}
+
+// mostElsewhere is how many tables of other databases are asked for their names.
+const mostElsewhere = 10
+
+// relation is the name of a table, in its own database's words: by its name here, or else by its database and number.
+// Each is asked for once.
+func (s *Source) relation(ctx context.Context, r explain.Row) string {
+	database, number := r.Text(1), r.Text(2)
+	if name := r.Text(0); name != "" || database == "" {
+		return name
+	}
+	shown := database + "." + number
+	if _, known := s.elsewhere[shown]; !known && len(s.elsewhere) < mostElsewhere {
+		if s.elsewhere == nil {
+			s.elsewhere = map[string]string{}
+		}
+		s.elsewhere[shown] = shown
+		if name := s.nameIn(ctx, database, r.Int(2)); name != "" {
+			s.elsewhere[shown] = database + "." + name
+		}
+	}
+	return cmp.Or(s.elsewhere[shown], shown)
+}
+
+// nameIn asks a session of another database for the name of a table there; "": it has none, or cannot be asked.
+func (s *Source) nameIn(ctx context.Context, database string, number int64) string {
+	server, ok := s.Asker.(interface {
+		In(context.Context, string) (explain.Asker, error)
+	})
+	if !ok {
+		return ""
+	}
+	a, err := server.In(ctx, database)
+	if err != nil {
+		return "" // this user may not enter it
+	}
+	defer func() { _ = a.Close() }()
+	r, err := explain.One(ctx, a, explain.Query{Name: "relation",
+		SQL: "select " + strconv.FormatInt(number, 10) + "::regclass::text"})
+	if err != nil {
+		return ""
+	}
+	return r.Text(0)
 }
 
 // clientOf is where a session's client is; "": on the socket of the server's host.

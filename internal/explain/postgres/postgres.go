@@ -35,6 +35,7 @@ type Source struct {
 		cpu       float64
 		ok        bool
 	}
+	elsewhere       map[string]string // tables of other databases by database and number, as they are shown
 	clients         int               // in the last sample
 	peak            int               // most that worked at once
 	settings        map[string]string // as it says; nil: it did not
