@@ -84,7 +84,7 @@ func TestHolders(t *testing.T) {
 	s.Share = b.Share
 	m.Report.Statements = []explain.Statement{s}
 	got := m.Verdict(nil)
-	for _, want := range []string{"Sessions wait 80 % of active time for locks of 4711, which sits still within a transaction. First, in the server: have that client end",
+	for _, want := range []string{"Sessions wait 80 % of active time for locks of session 4711, which is idle in a transaction. First, in the server: have its client end",
 		"In 100 % of lock waits the holder waited for its client within a transaction, on shop.stock: session 4711 of user app, application nightly"} {
 		testkit.Has(t, got, want)
 	}

@@ -128,7 +128,7 @@ var memory = []Check{
 		bad: "a database's memory may be swapped out in favour of cached files", look: lookSwappiness,
 	},
 	{
-		ID: "MEM-007", Subject: Memory, Title: "Too few memory mappings (max_map_count)",
+		ID: "MEM-007", Subject: Kernel, Title: "Too few memory mappings (max_map_count)",
 		Covers: []string{"vm.max_map_count"},
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
@@ -146,7 +146,7 @@ var memory = []Check{
 		look: lookMaps, advise: adviseMaps,
 	},
 	{
-		ID: "MEM-008", Subject: Memory, Title: "Small /dev/shm",
+		ID: "MEM-008", Subject: Kernel, Title: "Small /dev/shm",
 		Covers: []string{"mem/VSZ_TMPFS_PERCENT"},
 		Why: "SAP application servers keep shared memory in files below /dev/shm. When it is full, allocation fails in the " +
 			"middle of a request. The mount's default is half of the memory.",

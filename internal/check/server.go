@@ -157,7 +157,7 @@ func lookOOM(f *host.Facts, _ Role) (v view) {
 		}
 	}
 	v.readings = append(v.readings, aside(mode))
-	return v
+	return v.gainless()
 }
 
 // oomFix protects the postmaster alone: what it starts gets the usual score.

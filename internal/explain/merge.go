@@ -275,6 +275,7 @@ func (r *Report) named(list []Report) {
 				blockers[key] = to
 			}
 			weigh(&to.Share, b.Share, x.Part(Locks).Seconds, locks)
+			to.Still = b.Still
 			to.Depth, to.Sessions = max(to.Depth, b.Depth), max(to.Sessions, b.Sessions)
 			to.Alike = to.Alike && b.Alike && to.User == b.User && to.Application == b.Application
 		}

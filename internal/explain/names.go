@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"hostlab/internal/proc"
@@ -79,7 +78,8 @@ type Blocker struct {
 	Alike    bool            `json:"alike"`    // all of one user and one application
 	// Of the session that held most often.
 	PID         int64   `json:"pid"`
-	Held        float64 `json:"held"` // its share of this kind, 0 to 1
+	Held        float64 `json:"held"`  // its share of this kind, 0 to 1
+	Still       bool    `json:"still"` // it held at the last look, too
 	User        string  `json:"user"`
 	Application string  `json:"application"`
 	Client      string  `json:"client"`
@@ -282,9 +282,10 @@ func (n *names) blockers() (out []Blocker) {
 	}
 	c := newCounts[key](len(n.looks))
 	depth, held := map[key]int{}, map[key]map[int64]float64{}
-	who := map[int64]Holder{}
+	who, still := map[int64]Holder{}, map[int64]bool{}
 	for i, l := range n.looks {
 		for _, b := range l.Blocks {
+			still[b.Holder.PID] = i == len(n.looks)-1
 			k := key{screen.Cut(b.Relation, longest), b.Holder.Part, screen.Cut(b.Holder.Event, longest)}
 			c.add(i, k, 1)
 			if depth[k] = max(depth[k], b.Depth); held[k] == nil {
@@ -302,7 +303,7 @@ func (n *names) blockers() (out []Blocker) {
 			like[Holder{User: who[pid].User, Application: who[pid].Application}] = true
 			if sum += v; v > x.Held {
 				h := who[pid]
-				x.PID, x.Held = pid, v
+				x.PID, x.Held, x.Still = pid, v, still[pid]
 				x.User, x.Application, x.Client = screen.Cut(h.User, longest), screen.Cut(h.Application, longest),
 					screen.Cut(h.Client, longest)
 			}
@@ -314,129 +315,4 @@ func (n *names) blockers() (out []Blocker) {
 		return cmp.Or(cmp.Compare(b.Share.Value, a.Share.Value), cmp.Compare(a.Relation+a.Event, b.Relation+b.Event))
 	})
 	return out[:min(mostBlockers, len(out))]
-}
-
-// Paused is the session that sat still within a transaction while others waited for its locks, and how long they did,
-// s. A client that pauses for moments, as between two statements, is none: another one holds at the next look.
-func (r *Report) Paused() (holder Blocker, seconds float64) {
-	locks := r.Part(Locks).Seconds
-	for _, b := range r.Blockers {
-		if b.Part == Application && b.Held >= half && b.PID != 0 && b.Held*float64(b.Share.N) >= 3 {
-			if seconds == 0 {
-				holder = b
-			}
-			seconds += b.Share.Value * locks
-		}
-	}
-	return holder, min(seconds, locks)
-}
-
-// Holding is the finding that sessions wait for locks whose holders wait themselves, for their clients or otherwise: no
-// platform shortens that. Who sat still all the while is Paused, and none of these.
-func (r *Report) Holding() (f Finding, found bool) {
-	locks, most := r.Part(Locks), Blocker{}
-	still, _ := r.Paused()
-	share := 0.0
-	for _, b := range r.Blockers {
-		if b.Part != Application && b.Part != OtherWaits || still.PID != 0 && b.PID == still.PID {
-			continue
-		}
-		if share += b.Share.Value; most.Event == "" {
-			most = b
-		}
-	}
-	if share <= 0 || r.Busy <= 0 {
-		return f, false
-	}
-	seconds, high := min(1, share)*locks.Seconds, 0.0
-	for _, own := range []PartName{Application, OtherWaits} { // what holders wait for themselves goes, too
-		if slices.ContainsFunc(r.Blockers, func(b Blocker) bool { return b.Part == own }) {
-			seconds += r.Part(own).Seconds
-			high += r.Part(own).Share.High * r.Elapsed
-		}
-	}
-	for _, brought := range []PartName{RunQueue, Unexplained} { // each wait's end may wait for a CPU
-		high += r.Part(brought).Share.High * r.Elapsed
-	}
-	f = Finding{Parameter: "transactions that hold locks", Part: Locks, Number: seconds, Unit: "s", N: int64(most.Share.N),
-		Explains: result.Finite(min(1, seconds/r.Busy)),
-		AtMost:   result.Finite(min(1, max(seconds, high+locks.Share.High*r.Elapsed)/r.Busy)),
-		Step:     "have a transaction wait for nothing once it holds locks that others want"}
-	doing := "waits for its client"
-	if most.Part == OtherWaits {
-		doing = "shows as " + most.Event
-	}
-	f.Text = fmt.Sprintf("%s of active time goes to locks whose holder waits itself, and to that wait: it %s",
-		result.Share(*f.Explains), doing)
-	return f, true
-}
-
-// Confide takes out what a file for others must not hold: texts of statements, and addresses of clients.
-func (r *Report) Confide() {
-	for i := range r.Statements {
-		r.Statements[i].Text = ""
-	}
-	for i := range r.Blockers {
-		r.Blockers[i].Client = ""
-	}
-}
-
-// Who names the holder as a person finds it.
-func (b *Blocker) Who() string { return b.of("session " + strconv.FormatInt(b.PID, 10)) }
-
-// All names the sessions that held in turn; "": they have no user and application in common.
-func (b *Blocker) All() string {
-	if !b.Alike || b.Sessions < 2 || b.User == "" && b.Application == "" {
-		return ""
-	}
-	all := *b
-	all.Client = "" // of one of them
-	return all.of(screen.Count(b.Sessions, "session"))
-}
-
-func (b *Blocker) of(s string) string {
-	for _, x := range [][2]string{{" of user ", b.User}, {", application ", b.Application}, {", client ", b.Client}} {
-		if x[1] != "" {
-			s += x[0] + x[1]
-		}
-	}
-	return s
-}
-
-// Waiter is a session that waits for locks of others, as a server tells it.
-type Waiter struct {
-	Relation string
-	By       []int64
-}
-
-// Chains follows each waiter to who holds at the end. holders are all sessions that anybody waits for, by their
-// numbers. Who is not among them has ended meanwhile, or does not show: its part is Unexplained.
-func Chains(waiters map[int64]Waiter, holders map[int64]Holder) (out []Block) {
-	for id, w := range inOrder(waiters, cmp.Compare[int64]) {
-		seen, at, depth := map[int64]bool{id: true}, w, 0
-		for len(at.By) > 0 {
-			depth++
-			// who waits for nobody holds it, and others queue before this one
-			next := slices.MinFunc(at.By, func(a, b int64) int {
-				return cmp.Or(cmp.Compare(len(waiters[a].By), len(waiters[b].By)), cmp.Compare(a, b))
-			})
-			further, waits := waiters[next]
-			switch {
-			case seen[next]:
-				out = append(out, Block{Holder: Holder{PID: next, Part: Locks, Event: "each waits for the other"},
-					Relation: w.Relation, Depth: depth})
-			case !waits || len(further.By) == 0:
-				h, there := holders[next]
-				if !there {
-					h = Holder{PID: next, Part: Unexplained, Event: "not seen"}
-				}
-				out = append(out, Block{Holder: h, Relation: w.Relation, Depth: depth})
-			default:
-				seen[next], at = true, further
-				continue
-			}
-			break
-		}
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,14 @@ func TestNames(t *testing.T) {
 		t.Errorf("%+v", r.Blockers)
 	}
 	near(t, "holder that paused", r.Blockers[0].Share.Value, 0.8)
+	r.Vendor = "PostgreSQL"
+	still, gone := r.Blockers[0], r.Blockers[1] // one of whose sessions held in the last look but three
+	if _, step := r.Idler(still, 0.3); !strings.HasSuffix(step, "; to end this one now: select pg_terminate_backend(7)") {
+		t.Error(step)
+	}
+	if _, step := r.Idler(gone, 0.3); strings.Contains(step, "terminate") {
+		t.Errorf("a session that holds no more: %s", step)
+	}
 	if b, seconds := r.Paused(); b.PID != 7 || seconds < 30 || seconds > 31 {
 		t.Errorf("paused: %+v, %v s", b, seconds)
 	}

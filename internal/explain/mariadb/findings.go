@@ -79,12 +79,9 @@ func (f *findings) pauses() explain.Finding {
 	x := explain.Finding{Parameter: "idle_transaction_timeout", Value: f.totals.Settings["idle_transaction_timeout"],
 		Part:   explain.Locks,
 		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share,
-		AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy)),
-		Text: fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction",
-			result.Share(share), b.PID),
-		Step: "have that client end its transaction"}
-	if f.Vendor == "MariaDB" {
-		x.Step += "; set global idle_transaction_timeout = 10 ends such sessions"
+		AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy))}
+	if x.Text, x.Step = f.Idler(b, share); f.Vendor == "MariaDB" {
+		x.Step += "; to end all such: set global idle_transaction_timeout = 10"
 	}
 	return x
 }

@@ -54,7 +54,7 @@ func TestFindings(t *testing.T) {
 		"our own tables": {report(map[string]int64{"created_tmp_disk_tables": 300, "created_tmp_tables": 400,
 			"own_created_tmp_disk_tables": 300, "own_created_tmp_tables": 300}), ""},
 		"a pause": {paused,
-			"idle_transaction_timeout: sessions wait 40 % of active time for locks of 7"},
+			"idle_transaction_timeout: sessions wait 40 % of active time for locks of session 7"},
 		"nothing was said": {&explain.Report{Busy: 1}, ""},
 	} {
 		var all []string

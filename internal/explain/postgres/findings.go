@@ -105,9 +105,8 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 	b, seconds := f.Paused()
 	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
 	x.Explains, x.AtMost = f.share(seconds), f.upTo(seconds, explain.Locks, explain.Application)
-	x.Text = fmt.Sprintf("sessions wait %s of active time for locks of %d, which sits still within a transaction",
-		result.Share(*x.Explains), b.PID)
-	x.Step = "have that client end its transaction; " + alter(x.Parameter, "10s") + " ends such sessions"
+	x.Text, x.Step = f.Idler(b, *x.Explains)
+	x.Step += "; to end all such: " + alter(x.Parameter, "10s")
 	return x, seconds > 0
 }
 
