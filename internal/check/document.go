@@ -20,11 +20,8 @@ const Schema = 1
 // Kind tells the document from others.
 const Kind = "check"
 
-// inFull is how many findings a terminal shows with their values and commands.
-const inFull = 6
-
-// evidenceRows is how many rows of evidence a finding shows on a terminal.
-const evidenceRows = 6
+// inFull is how many findings a terminal shows with their commands, so that all fits a screen.
+const inFull = 5
 
 var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.Notice, Low: "", Info: document.Quiet}
 
@@ -51,7 +48,7 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 		}
 	}
 	d.About = []string{cmp.Or(name, "This host") + " is judged as " + string(role) + ". " + purpose(role), judgedFor(f),
-		Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
+		Tally(results) + "." + map[bool]string{false: " --all lists them, with all that was read."}[all]}
 	d.Sections, d.Warnings, d.Rows = Sections(results, all), Lapsed(results), rows(results)
 	d.Data = Report{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
@@ -108,7 +105,7 @@ func Sections(results []Result, all bool) []document.Section {
 	var out []document.Section
 	var more document.Pairs
 	for i, r := range Findings(results) { // the worst first
-		short, full := finding(r, evidenceRows), finding(r, len(r.Evidence))
+		short, full := finding(r, 1), finding(r, len(r.Evidence))
 		if all {
 			out = append(out, full)
 			continue
@@ -141,14 +138,11 @@ func Sections(results []Result, all bool) []document.Section {
 		rest...)
 }
 
-func finding(r Result, rows int) document.Section {
-	shown := r.Evidence[:min(rows, len(r.Evidence))]
-	read := document.Quiet.Points(evidence(shown)...)
-	if n := len(r.Evidence) - len(shown); n > 0 {
-		read = append(read, document.Line{Text: fmt.Sprintf("and %d more; --all lists them", n), Tone: document.Quiet})
-	}
+// finding shows one with at most so many of the values that were read, those that are wrong first.
+func finding(r Result, values int) document.Section {
 	s := document.Titled(fmt.Sprintf("%s %s: %s", r.ID, r.Severity, r.Title),
-		document.Line{Text: r.Detail, Tone: tones[r.Severity]}, read)
+		document.Line{Text: r.Detail, Tone: tones[r.Severity]},
+		document.Quiet.Points(evidence(r.Evidence[:min(values, len(r.Evidence))])...))
 	if r.Remedy != "" {
 		s.Blocks = append(s.Blocks, document.Commands{{Line: r.Remedy}})
 	}
