@@ -104,7 +104,7 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s. Give it more CPUs: at most 60 % less time.`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Clock, 0.2, 0.2, 0.2, "a\nb")},
-			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 20 % less time. First: the command stands under "What to do next", with --all.`},
+			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 20 % less time. First: see "What to do next".`},
 	} {
 		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL", PID: 7}
 		got := c.minute.Verdict(c.levers)

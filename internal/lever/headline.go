@@ -164,7 +164,7 @@ func Step(lead string, next Next) string {
 	case next.Command == "":
 		return lead + next.Note
 	case strings.Contains(next.Command, "\n") || utf8.RuneCountInString(next.Command) > longest:
-		return lead + `the command stands under "` + nextTitle + `", with --all`
+		return lead + `see "` + nextTitle + `"`
 	}
 	return lead + `run "` + next.Command + `"`
 }
