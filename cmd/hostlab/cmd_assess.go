@@ -436,8 +436,11 @@ func (o *assessOptions) assessment(ctx context.Context, std streams, quiet bool)
 	if err != nil {
 		return nil, err
 	}
-	if a.Facts != nil && facts != nil { // the service alone has none
-		a.Facts.Identity.Hostname = facts.Identity.Hostname // which the file leaves out
+	if facts != nil { // the file leaves the host's name out
+		a.Host = facts.Identity.Hostname.Or(a.Host)
+		if a.Facts != nil { // the service alone has none
+			a.Facts.Identity.Hostname = facts.Identity.Hostname
+		}
 	}
 	if seen.Minute != nil {
 		a.Minute.Bursts = seen.Minute.Bursts

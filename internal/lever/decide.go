@@ -30,6 +30,7 @@ type summary struct {
 	loud                bool                // an interval reaches beyond the margin, or may
 	unfloored           bool                // a noise floor is unknown
 	big                 bool                // a cost lies beyond the margin
+	theirs              bool                // others' work may explain what looks like a cost
 }
 
 // rules are tried in order: the first that holds gives the reason, and the measurement that decides.
@@ -49,7 +50,7 @@ var rules = []struct {
 	}, top},
 	{Unfloored, func(s *summary) bool { return s.unfloored }, top},
 	{Rising, func(s *summary) bool { return s.ramping }, top},
-	{Diluted, func(s *summary) bool { return s.awake != nil && s.worst-1 < Margin }, top},
+	{Diluted, func(s *summary) bool { return s.awake != nil && (s.worst-1 < Margin || s.theirs) }, top},
 	{WithinNoise, func(s *summary) bool { return s.top.Estimate.HasInterval() && s.top.Estimate.Low > 1 }, top},
 	{IncludesOne, func(*summary) bool { return true }, top},
 }
@@ -127,7 +128,8 @@ func (s *summary) add(m *result.Measurement) {
 	if e.Low < 1-Margin && e.High < 1-m.NoiseFloor { // false for a NaN floor
 		s.below = m
 	}
-	if m.Labels.Awake > 0 && m.Kind == probe.WakeCold || !(e.Low-1 > m.NoiseFloor) {
+	if beyond := e.Low-1 > m.NoiseFloor; others(m) || !beyond {
+		s.theirs = s.theirs || beyond
 		s.silent = append(s.silent, m)
 		return
 	}
@@ -136,6 +138,14 @@ func (s *summary) add(m *result.Measurement) {
 	if s.dearest == nil || e.Low > s.dearest.Estimate.Low {
 		s.dearest = m
 	}
+}
+
+// others reports a ratio that others' work in the pauses may explain: they empty caches; and where hardly any pause was
+// idle, no pause is what made a difference. On a host at 90 %, arithmetic took 8 % longer after pauses that others had
+// all of, and as long as before in the next minute.
+func others(m *result.Measurement) bool {
+	return m.Labels.Awake > 0 &&
+		(m.Kind == probe.WakeCold || m.Estimate.N-m.Labels.Awake < stats.MinBlocks(1-confidence))
 }
 
 // idleHigh is the upper end of a ratio after pauses of an idle CPU: an excess that shows in a
