@@ -239,10 +239,10 @@ func limit(t Taker) lever.Next {
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
 	case t.Sharing.By == proc.BySession:
 		files := ""
-		for _, pid := range all {
+		for _, pid := range t.Sessions {
 			files += fmt.Sprintf(" /proc/%d/autogroup", pid)
 		}
-		next = lever.Next{Command: "echo 19 | sudo tee" + files, Note: "the session of " + name +
+		return lever.Next{Command: "echo 19 | sudo tee" + files, Note: "the session of " + name +
 			" gives its CPUs away while others want them; \"echo 0 | sudo tee" + files + "\" takes that back"}
 	default: // setpriority(2) reaches one thread alone
 		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), Note: name +

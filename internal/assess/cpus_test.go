@@ -25,8 +25,10 @@ func TestBlame(t *testing.T) {
 		"a neighbour": {[]Taker{{Taker: hog}}, nil, 0, lever.Neighbour, "hog (PID 4711, hog.service), 3 of 4 CPUs", "sudo systemctl set-property --runtime hog.service CPUWeight=1"},
 		"a shell's loop": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 2, Seconds: 30}}}, nil, 0, lever.Neighbour,
 			"sh (2 processes, PID 7)", "echo 7 9 | sudo xargs -n1 chrt --all-tasks --idle --pid 0"},
-		"in a session": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 9, Seconds: 30}, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour,
-			"sh (9 processes, PID 7)", "echo 19 | sudo tee /proc/7/autogroup /proc/9/autogroup"},
+		"in a session": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Sessions: []int{5, 9}, Processes: 9, Seconds: 30}, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour,
+			"sh (9 processes, PID 7)", "echo 19 | sudo tee /proc/5/autogroup /proc/9/autogroup"},
+		"many": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{8}, Processes: 9, Seconds: 30}}}, nil, 0, lever.Neighbour,
+			"sh (9 processes, PID 7)", "echo 7 8 | sudo xargs -n1 chrt --all-tasks --idle --pid 0"},
 		"in a group":      {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "sudo taskset --all-tasks --cpu-list --pid 0 7"},
 		"idle already":    {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByThread, Idle: true}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "sudo taskset --all-tasks --cpu-list --pid 0 7"},
 		"a user's unit":   {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30, Group: "/user.slice/user-1.slice/user@1.service/app.slice/x.service"}}}, nil, 0, lever.Neighbour, "x.service", "sudo chrt --all-tasks --idle --pid 0 7"},
@@ -40,7 +42,7 @@ func TestBlame(t *testing.T) {
 		levers := m.Levers()
 		if l := levers[0]; l.Name != c.first || !strings.Contains(l.Why(), c.says) || l.Next.Command != c.step ||
 			c.first == lever.Neighbour && !strings.Contains(l.Next.Note, c.takers[0].Name) ||
-			strings.Contains(c.says, "9 processes") != strings.HasSuffix(l.Next.Note, "; do the same with 7 more processes of it, which used less") {
+			(name == "many") != strings.HasSuffix(l.Next.Note, "; do the same with 7 more processes of it, which used less") {
 			t.Errorf("%s: first %s: %s, %q", name, l.Name, l.Why(), l.Next)
 		}
 		for _, of := range []string{lever.CPUs, lever.Neighbour, lever.Quota} {
@@ -54,9 +56,9 @@ func TestBlame(t *testing.T) {
 
 // TestTakenBack: what a step changes, its note takes back.
 func TestTakenBack(t *testing.T) {
-	sh := proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 2}
+	sh := proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Sessions: []int{5}, Processes: 2}
 	for by, back := range map[proc.Divides]string{proc.ByThread: "echo 7 9 | sudo xargs -n1 chrt --all-tasks --other --pid 0",
-		proc.BySession: "echo 0 | sudo tee /proc/7/autogroup /proc/9/autogroup"} {
+		proc.BySession: "echo 0 | sudo tee /proc/5/autogroup"} {
 		testkit.Has(t, limit(Taker{Taker: sh, Sharing: proc.Sharing{By: by}}).Note, "\""+back+"\" takes that back")
 	}
 }

@@ -12,7 +12,9 @@ type Taker struct {
 	Name string `json:"name"`
 	PID  int    `json:"pid"` // of the process that used most
 	// PIDs of its other processes, those that used most first: at most maxOthers
-	Others    []int   `json:"others,omitempty"`
+	Others []int `json:"others,omitempty"`
+	// Sessions are a process for each of their sessions: its leader, which lives longer, or else one of them
+	Sessions  []int   `json:"sessions,omitempty"`
 	Processes int     `json:"processes"`
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
@@ -113,6 +115,13 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		}
 		t.Seconds += seconds
 		t.Processes++
+		leads := s.PID
+		if _, lives := used[s.Session]; lives && s.Session > 1 {
+			leads = s.Session
+		}
+		if !slices.Contains(t.Sessions, leads) && len(t.Sessions) <= maxOthers && !kernel {
+			t.Sessions = append(t.Sessions, leads)
+		}
 	}
 	for _, t := range slices.SortedFunc(maps.Values(found), func(a, b *Taker) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
