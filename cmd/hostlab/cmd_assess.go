@@ -197,7 +197,7 @@ func (o *assessOptions) flags(cmd *cobra.Command, std streams) {
 	f.DurationVar(&o.For, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.only, "only", "", "`WHAT` to look at: service, without the host")
 	f.StringVar(&o.LogDir, "log-dir", "", "directory on the device of the database's log (default: that of the watched database)")
-	o.out.flags(cmd, std, documentForms)
+	o.out.flags(cmd, std, tableForms)
 	f.StringVar(&o.save, "save", "", "also keep all that was seen in `FILE`, which --from reads elsewhere")
 	f.StringVar(&o.from, "from", "", "report what this `FILE` of --save holds (- for stdin), or this directory of a ring, and measure nothing")
 	f.StringVar(&o.compare, "compare", "", "compare with an earlier minute, a `FILE` of --save, or with yesterday at that time, from the ring")

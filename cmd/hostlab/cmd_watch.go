@@ -109,7 +109,7 @@ With --from and --exit-status:
 	f.DurationVar(&o.interval, "interval", time.Second, "time between samples, 100ms to 1h")
 	f.IntVar(&o.count, "count", 0, "end after this many samples")
 	f.DurationVar(&o.duration, "duration", 0, "end after this time, such as 24h")
-	o.out.flags(cmd, std, documentForms)
+	o.out.flags(cmd, std, tableForms)
 	o.status.flag(cmd, "with --from: end with the verdict as a status, 10 or 11")
 	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log: watch its disks too")
 	f.BoolVar(&o.commits, "probe-commits", false,

@@ -51,7 +51,7 @@ type rolloutOptions struct {
 func newRolloutPlan(std streams) *cobra.Command {
 	o := &rolloutOptions{}
 	o.stdout = true // --out has the plan
-	cmd := showing(std, &o.fleetOptions, documentForms, &cobra.Command{
+	cmd := showing(std, &o.fleetOptions, tableForms, &cobra.Command{
 		Use:   "plan [flags]",
 		Short: "Assign hosts to waves at random; say which harm a gate can show",
 		Long: `plan assigns hosts to waves at random, within equal hardware and role. It writes
@@ -253,7 +253,7 @@ func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course
 
 func newRolloutStatus(std streams) *cobra.Command {
 	o := &fleetOptions{}
-	return showing(std, o, documentForms, &cobra.Command{
+	return showing(std, o, tableForms, &cobra.Command{
 		Use:   "status [flags] PLAN",
 		Short: "Which waves are done, and which hosts need a look",
 		Long: `status shows how far a plan is, from the documents in the store. A host has the
@@ -278,7 +278,7 @@ func newRolloutGate(std streams) *cobra.Command {
 		judged *rollout.Judged
 		status strict
 	)
-	cmd := showing(std, o, documentForms, &cobra.Command{
+	cmd := showing(std, o, tableForms, &cobra.Command{
 		Use:   "gate [flags] PLAN",
 		Short: "After a wave: go on, put back, or wait?",
 		Long: `gate compares hosts that have the change with hosts that do not have it yet, in

@@ -88,6 +88,28 @@ func (l *Lever) likely() document.Cell {
 	return l.share(l.Expected())
 }
 
+// Rows are levers for other programs; what is not known is empty.
+func Rows(levers []Lever) *document.Table {
+	t := &document.Table{Columns: document.Columns{}.Names("lever", "verdict", "likely, share", "at most, share", "of",
+		"what shows it", "next step")}
+	share := func(v *float64) document.Cell {
+		if v == nil {
+			return document.Text("")
+		}
+		return document.Number(*v, result.Share(*v))
+	}
+	for i := range levers {
+		l := &levers[i]
+		most := l.AtMost
+		if !l.Bounded() {
+			most = nil
+		}
+		t.Add(document.Text(l.Name), document.Text(string(l.Verdict)), share(l.Expected()), share(most),
+			document.Text(l.Of), document.Text(l.Why()), document.Text(cmp.Or(l.Next.Command, l.Next.Note)))
+	}
+	return t
+}
+
 // Most is the limit of a gain.
 func (l *Lever) Most() document.Cell {
 	if l.AtMost != nil && !l.Bounded() {

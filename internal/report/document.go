@@ -25,7 +25,7 @@ func (a *Assessment) Document() *document.Document {
 	own, busy := a.Warnings, BusyWarnings(a.Runs)
 	a = complete(a)
 	d := &document.Document{Name: "assessment", Title: a.title(), When: a.Started,
-		Answer: []document.Line{{Text: a.Verdict.Text}}, Warnings: a.Warnings, Data: a, Style: style,
+		Answer: []document.Line{{Text: a.Verdict.Text}}, Warnings: a.Warnings, Data: a, Rows: lever.Rows(a.Levers), Style: style,
 		Footer: "hostlab " + a.Tool}
 	if m := a.Minute; m != nil {
 		d.Sections, d.Warnings = m.Sections(a.Levers), own // what disturbed the probes says nothing of the service
