@@ -249,7 +249,9 @@ func (m *Minute) saving(part explain.PartName) explain.Saving {
 		switch { // nobody followed it
 		case of == part || of == explain.Locks:
 			return likely, most, false
-		case of == explain.OtherWaits, of == explain.Application && kind == chain.Ready && m.clientsHere(),
+		case of == explain.OtherWaits:
+			return result.Estimate{}, result.Estimate{High: 1 - m.Report.Slept()}, true
+		case of == explain.Application && kind == chain.Ready && m.clientsHere(),
 			of == explain.Peers && m.asksHere():
 			return result.Estimate{}, result.Estimate{High: 1}, true
 		}

@@ -340,6 +340,18 @@ func TestQueueing(t *testing.T) {
 	}
 }
 
+// TestSleepsOfStatements: who sleeps within a statement waits for no device; of other waits that nobody followed, none
+// is excluded.
+func TestSleepsOfStatements(t *testing.T) {
+	for event, want := range map[string]float64{"Timeout:PgSleep": 0, "Timeout:SpinDelay": 0.2} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 80, explain.OtherWaits: 20})
+		m.Report.Events = []explain.Event{{Name: event, Part: explain.OtherWaits, Seconds: 20}}
+		if got := m.saving(explain.DataReads).AtMost; math.Abs(got-want) > 0.01 {
+			t.Errorf("%s: data reads at most %v, want %v", event, got, want)
+		}
+	}
+}
+
 // TestMost: CPUs do no more work than their time allows, which nobody else's work then makes slower.
 func TestMost(t *testing.T) {
 	q := queueing{sessions: 20, active: 20, used: 0.9, cpus: 2, cooled: 0.15}

@@ -35,6 +35,20 @@ func (r *Report) Highest(parts ...PartName) (seconds float64) {
 	return seconds
 }
 
+// sleeps are events of statements that only let time pass.
+var sleeps = map[string]bool{"Timeout:PgSleep": true, "User sleep": true}
+
+// Slept is the share of other waits that were sleeps, which no device ends.
+func (r *Report) Slept() float64 {
+	slept := 0.0
+	for _, e := range r.Events {
+		if e.Part == OtherWaits && sleeps[e.Name] {
+			slept += e.Seconds
+		}
+	}
+	return min(1, slept/max(r.Part(OtherWaits).Seconds, 1e-9))
+}
+
 // Saving is what a part's end would give, as shares of busy time, 0 to 1.
 type Saving struct {
 	Share  float64 // that it takes
