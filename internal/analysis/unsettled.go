@@ -38,15 +38,15 @@ func unsettled(x *result.Experiment, used []*result.Run) string {
 		n++
 	}
 	hidden /= n
-	begins := fmt.Sprintf("the service settles with a time constant of up to %s, and periods began before it had: effects look",
+	begins := fmt.Sprintf("the service settles with a time constant of up to %s, and periods began before it had: effects",
 		result.Format(tau, "s"))
 	switch {
 	case n == 0, x.Design.Kind != result.Switchback, known && hidden <= unsettledMost:
 		return ""
 	case !known:
-		begins = fmt.Sprintf("how fast the service settles is not known; if its time constant is %s, effects look",
+		begins = fmt.Sprintf("how fast the service settles is not known; if its time constant is %s, effects",
 			result.Format(tau, "s"))
 	}
-	return fmt.Sprintf("%s smaller by up to %s of themselves, and their intervals do not allow for it; in a copy of the "+
+	return fmt.Sprintf("%s look smaller by up to %s of themselves, and their intervals do not allow for it; in a copy of the "+
 		"study, set settle to %s", begins, result.Percent(hidden, 0), result.Format(math.Ceil(4*tau/60)*60, "s"))
 }
