@@ -100,7 +100,7 @@ func lawList() []law {
 func (l law) trial(rng *rand.Rand, e float64) (o outcome, all bool) {
 	t := trial{effects: []float64{math.Expm1(e)}}
 	study := t.study(rng.Uint64())
-	study.Design.Dwell = 10
+	study.Design.Dwell = 12 // as the product has it
 	head := experiment.Head(study)
 	run := l.begin(rng, e)
 	var runs []result.Run

@@ -89,7 +89,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		return 1
 	})
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
-	if text := unsettled(used); text != "" {
+	if text := unsettled(x, used); text != "" {
 		a.Warnings = append(a.Warnings, text)
 	}
 	return a

@@ -16,11 +16,7 @@ import (
 // conditions are warnings about what varied among the runs analysed and is hidden
 // in their averages.
 func (r *record) conditions(tables []*table, used []*result.Run) []string {
-	var w []string
-	w = append(w, contaminated(used)...)
-	w = append(w, r.readBack(used)...)
-	w = append(w, r.boots(used)...)
-	w = append(w, r.uneven(used)...)
+	w := slices.Concat(contaminated(used), r.readBack(used), r.boots(used), r.uneven(used))
 	for _, t := range tables {
 		if s := r.drift(t); s != "" {
 			w = append(w, s)

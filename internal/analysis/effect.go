@@ -72,6 +72,9 @@ func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 	e.NoiseFloor = floor
 	j.verdict(&e, t, iv, c)
 	j.limit(&e, t, iv, c)
+	if e.Need > e.N {
+		e.NeedSeconds = float64(e.Need-e.N) * j.seconds
+	}
 	e.Finds = math.NaN()
 	if spread := stats.Spread(d); e.Primary() && spread > 0 && !student {
 		planned, alpha := j.record.x.Planned(), j.last

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -19,6 +20,13 @@ const (
 	Unheld    Limit = "unheld"   // the stretches that hold a level are not made
 	CarryOver Limit = "carry"    // the levels of the runs before show in a run
 )
+
+// Steps are the steps in which values come.
+type Steps struct {
+	Step   float64 // the smallest, in the response's unit; 0: all values are the same
+	Beyond bool    // the margin
+	Tied   float64 // share of the differences that are one and the same number, where that is large
+}
 
 // tiedShare is how many differences may be one and the same number: a clock whose step
 // noise does not blur makes more, and what is below its step is then not seen at all.
@@ -48,7 +56,7 @@ func (j *judge) limit(e *Effect, t *table, iv result.Estimate, c comparison) {
 func (e *Effect) forbid(l Limit, takes bool) {
 	e.Limits = append(e.Limits, l)
 	if takes {
-		e.Verdict, e.Reason, e.Need, e.NeedSeconds = Inconclusive, Reason{Kind: Limited, N: len(e.Limits) - 1}, 0, 0
+		e.Verdict, e.Reason, e.Need = Inconclusive, Reason{Kind: Limited, N: len(e.Limits) - 1}, 0
 	}
 }
 
@@ -67,21 +75,11 @@ func (j *judge) survivors(e *Effect, f *Failing) {
 	share := func(k, n int) float64 { return float64(k) / float64(max(n, 1)) }
 	switch {
 	case f.differ():
-		more = sign(share(f.Level.Failed, f.Level.Runs) - share(f.Base.Failed, f.Base.Runs))
+		more = cmp.Compare(share(f.Level.Failed, f.Level.Runs), share(f.Base.Failed, f.Base.Runs))
 	case f.Voids < alike:
-		more = sign(share(f.Level.Void, f.Level.Tried) - share(f.Base.Void, f.Base.Tried))
+		more = cmp.Compare(share(f.Level.Void, f.Level.Tried), share(f.Base.Void, f.Base.Tried))
 	}
 	e.forbid(Survivors, e.Verdict == NoEffect || better != 0 && better == more)
-}
-
-func sign(v float64) int {
-	switch {
-	case v > 0:
-		return 1
-	case v < 0:
-		return -1
-	}
-	return 0
 }
 
 // coarse judges the steps in which values come. "No effect" is refused where the

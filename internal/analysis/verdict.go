@@ -18,6 +18,35 @@ const soonest = 10
 // that this noise or this margin will not do.
 const maxNeed = 10_000
 
+// Reason is why a verdict is what it is. Its sentence is
+// made where it is printed, from these figures and those of the effect.
+type Reason struct {
+	Kind Why
+	N    int     // blocks or units, where the kind says so
+	Size float64 // Share: the margin as a fraction of a median of 0
+	Text string  // Damaged: what the record lacks
+}
+
+// Why is the kind of a reason.
+type Why string
+
+// The kinds.
+const (
+	Shown      Why = "interval"    // the interval itself decides: it is beyond the margin, within it, or straddles it
+	TooNear    Why = "too near"    // the same, and no sensible number of blocks would decide
+	NoMargin   Why = "no margin"   // the response has none above 0
+	NoShare    Why = "no share"    // a fraction of a baseline's median of 0 is no margin
+	NoBlocks   Why = "no blocks"   // none is complete
+	NoValues   Why = "no values"   // no block has one in all its runs
+	FewUnits   Why = "few units"   // there is no interval below N
+	Unbounded  Why = "unbounded"   // the coins fell too much alike, or as the drift, to bound the effect
+	BeforeLook Why = "before look" // the first one is at N blocks
+	NoLook     Why = "no look"     // it is judged at its end
+	TooEarly   Why = "too early"   // for no effect: below N, failures and stalls do not show
+	Limited    Why = "limits"      // the last of Effect.Limits takes the verdict back
+	Damaged    Why = "record"      // the record lacks what the effect takes
+)
+
 // verdict judges e by its interval iv, both on the scale of the test.
 func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison) {
 	e.Verdict, e.Reason.Kind = Inconclusive, Shown
@@ -56,7 +85,6 @@ func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison) {
 func (j *judge) none(e *Effect, t *table, c comparison) {
 	if x := j.record.x; e.N < soonest && x.Design.Kind != result.SplitPlot && len(t.rows) < x.Planned() {
 		e.Reason, e.Need = Reason{Kind: TooEarly, N: soonest}, soonest
-		j.time(e)
 		return
 	}
 	e.Verdict = NoEffect
@@ -85,7 +113,6 @@ func (j *judge) tooFew(e *Effect, t *table, iv result.Estimate, delta float64) {
 		e.Need = max(e.Need, needed(iv, stats.Spread(e.Differences), delta, e.Alpha))
 		e.Reason = Reason{Kind: BeforeLook, N: j.firstLook}
 	}
-	j.time(e)
 }
 
 // need adds how many blocks would decide.
@@ -94,7 +121,6 @@ func (j *judge) need(e *Effect, iv result.Estimate, delta float64) {
 	if e.Need == 0 {
 		e.Reason.Kind = TooNear
 	}
-	j.time(e)
 }
 
 // needed returns the number of units, more than there are, at which an effect is
@@ -119,13 +145,4 @@ func needed(iv result.Estimate, spread, delta, alpha float64) int {
 		return 0
 	}
 	return n
-}
-
-// time adds how long the missing units take.
-func (j *judge) time(e *Effect) {
-	e.NeedSeconds = 0
-	if e.Need <= e.N {
-		return
-	}
-	e.NeedSeconds = float64(e.Need-e.N) * j.seconds
 }

@@ -33,8 +33,8 @@ var (
 )
 
 // dwell is how many runs a level is held before its effect is called none: of a host that takes 3 runs to follow it,
-// the last 7 of 10 show nine tenths of what it costs (bench/verdicts, laws).
-const dwell = 10
+// the last 9 of 12 show nine tenths of what it costs (bench/verdicts, laws).
+const dwell = 12
 
 // Repeats of a cell within a boot unless the study says otherwise.
 const defaultRepeats = 3

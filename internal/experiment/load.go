@@ -70,13 +70,13 @@ func readFile(file string) (source []byte, foreign, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, errors.New("no such file; 'hostlab study list' names the studies that need none")
 	case err != nil:
-		return nil, nil, bare(err)
+		return nil, nil, trust.Bare(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, nil, bare(err)
+		return nil, nil, trust.Bare(err)
 	case info.IsDir():
 		return nil, nil, errors.New("is a directory; name the study file in it")
 	case !info.Mode().IsRegular():
@@ -91,7 +91,7 @@ func readFile(file string) (source []byte, foreign, err error) {
 func readAll(r io.Reader) ([]byte, error) {
 	source, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
-		return nil, bare(err)
+		return nil, trust.Bare(err)
 	}
 	if len(source) > maxFile {
 		return nil, errors.New(tooLarge)
@@ -110,14 +110,6 @@ func Read(name string, r io.Reader, o Overrides, k Known) (*Study, error) {
 		return nil, err
 	}
 	return Parse(name, dir, source, o, k)
-}
-
-// bare takes the path out of an error, since the line begins with it.
-func bare(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // IsFile reports whether a word of the command line names a study file rather than

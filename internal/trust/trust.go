@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -22,6 +23,20 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string { return r.Path + " " + r.Why }
+
+// Bare drops operation and path from an error of a file or of a program, for lines that name it.
+func Bare(err error) error {
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}
 
 // OpenFile opens a regular file below root. It never follows a link at name, never waits
 // for a FIFO, and truncates (os.O_TRUNC) only after its checks. A file with a second hard

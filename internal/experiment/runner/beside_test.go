@@ -38,7 +38,7 @@ func TestBlocksBesideThePlan(t *testing.T) {
 			}
 		}
 		if len(order) != 14 || order[0] != 10 || order[2] != 12 || order[3] != 0 || order[12] != 9 || order[13] != 13 ||
-			len(r.Runs) != 6+20+30 {
+			len(r.Runs) != 6+20+36 {
 			t.Errorf("stopped at %d: blocks %v, %d runs", stop, order, len(r.Runs))
 		}
 		testkit.Is(t, 10, r.End.Blocks, "stopped at", stop, "ended", r.End)

@@ -89,7 +89,7 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s took longer than %s and was ended", name, timeout)
 	default:
-		text := fmt.Errorf("%s: %w%s", name, bare(err), firstLine(said.Parts[0], out.Parts[0]))
+		text := fmt.Errorf("%s: %w%s", name, trust.Bare(err), firstLine(said.Parts[0], out.Parts[0]))
 		if _, lasting := errors.AsType[*workload.Lasting](err); lasting {
 			text = &workload.Lasting{Err: text}
 		}
@@ -121,15 +121,4 @@ func firstLine(outputs ...[]byte) string {
 		}
 	}
 	return "; it printed nothing"
-}
-
-// bare drops operation and path from an error, for lines that name the path.
-func bare(err error) error {
-	if ee, ok := errors.AsType[*exec.Error](err); ok {
-		err = ee.Err
-	}
-	if pe, ok := errors.AsType[*os.PathError](err); ok {
-		err = pe.Err
-	}
-	return err
 }

@@ -63,8 +63,9 @@ func (r *Report) answer() (out []document.Line) {
 	all := verdicts(r)
 	for i, v := range all {
 		if i == topSentences {
-			return append(out, document.Line{Text: fmt.Sprintf("... and %s; all are in the table below.",
+			out = append(out, document.Line{Text: fmt.Sprintf("... and %s; all are in the table below.",
 				screen.Count(len(all)-i, "more primary effect")), Tone: document.Quiet})
+			break
 		}
 		out = append(out, document.Line{Text: v + "."})
 	}

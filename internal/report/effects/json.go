@@ -49,6 +49,7 @@ type effectJSON struct {
 	N          int                `json:"n"`
 	Unit       string             `json:"unit"`
 	Verdict    analysis.Verdict   `json:"verdict"`
+	Hours      int                `json:"hours_seen"` // of the day's 24, in which runs began: at others it may be another
 	Reason     string             `json:"reason"`
 	Margin     float64            `json:"margin"`
 	Floor      float64            `json:"noise_floor"`
@@ -225,7 +226,8 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
-		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
+		Verdict: e.Verdict, Hours: r.Analysis.Hours, Reason: reasonText(e),
+		Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
 		Mean: e.Mean, Held: e.Held, Base: sideJSON{e.Base.Value, e.Base.P95},
 		LevelSide: sideJSON{e.Level.Value, e.Level.P95}, Stalls: e.Stalls, Scatter: e.Scatter, Limits: e.Limits,
 		Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -129,16 +128,10 @@ func full(err error) error {
 	return err
 }
 
-// why drops operation and path from an os error, for lines that name the path.
+// why is trust.Bare, also of what is refused.
 func why(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
 	if r, ok := errors.AsType[*trust.Refused](err); ok {
 		return errors.New(r.Why)
 	}
-	if le, ok := errors.AsType[*os.LinkError](err); ok {
-		return le.Err
-	}
-	return err
+	return trust.Bare(err)
 }

@@ -60,7 +60,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if c.stdin != "" {
 		f, err := trust.Open(c.stdin) // a FIFO would be waited for, and another run find it empty
 		if err != nil {
-			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), "name a regular file")
+			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, trust.Bare(err)), "name a regular file")
 		}
 		defer f.Close()
 		cmd.Stdin = f
@@ -73,7 +73,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	p, err := proc.Start(cmd)
 	if err != nil {
 		left.end()
-		return done, workload.CannotStart(fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err)))
+		return done, workload.CannotStart(fmt.Errorf("cannot start %s: %w%s", c.name, trust.Bare(err), startHint(err)))
 	}
 	left.Of(cmd.Process.Pid, mark)
 	cancelled, werr := p.Run(ctx, graceTerm, func() { done.wall = time.Since(begin) })
@@ -155,12 +155,4 @@ func excerpt(b []byte, most int) string {
 		return string(r[:most]) + "..."
 	}
 	return s
-}
-
-// bare is an error without the path that the message around it has already.
-func bare(err error) error {
-	if pe, ok := errors.AsType[*os.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
