@@ -42,7 +42,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// One thread that is always at work is named where CPUs are idle, and not where it waits for one.
+// One thread that is always at work is named, unless it mostly waits for a CPU, or another could not work beside it.
 func TestAlone(t *testing.T) {
 	running := waits.Wait{Kind: waits.Running}
 	b := blocked{tally: &waits.Tally{Wall: 10 * time.Second, Looks: map[waits.Thread]map[waits.Wait]float64{
@@ -53,11 +53,11 @@ func TestAlone(t *testing.T) {
 	m.Connected = false
 	m.Full, m.Threads = b.busy()
 	list := m.alone()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone computes all the time") || !list[0].Matters() {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone always has work") || !list[0].Matters() {
 		t.Errorf("%+v", list)
 	}
 	for name, change := range map[string]func(m *Minute){
-		"no idle CPU": func(m *Minute) { m.Host.Busy = new(0.97) }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
+		"one CPU that it may use": func(m *Minute) { m.Host.Allowed = 1 }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
 		"two": func(m *Minute) { m.Full = append(m.Full, m.Full...) }, "not known": func(m *Minute) { m.Host.Busy = nil },
 	} {
 		other := *m
@@ -94,10 +94,13 @@ func TestUntaken(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 1})
 	m.Connected, m.Host.Busy, m.Requests = false, new(0.06), &Requests{Connections: 16, Unread: 14, Looks: 12}
 	list := m.untaken()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "on 14 of 16 connections a request waits to be read, while CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "on 14 of 16 connections a request waits to be taken, while on average 0.017 of its threads have work and CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
 		t.Errorf("%+v", list)
 	}
-	if m.Host.Busy = new(0.97); m.untaken() != nil {
-		t.Error("the CPUs are busy")
+	if m.Host.Busy = new(0.97); len(m.untaken()) != 1 {
+		t.Error("CPUs are busy, but not with it")
+	}
+	if m.Report.Busy = 300; m.untaken() != nil {
+		t.Error("the CPUs are busy, and its threads want them")
 	}
 }

@@ -122,12 +122,16 @@ func (m *Minute) garbage() []explain.Finding {
 		Step: step}}
 }
 
-// alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster
-// clock shortens it.
+// alone is the thread that has all the work of a service: it is served by one CPU, however many there are, so that no
+// lever of the platform but a faster clock shortens its work.
 func (m *Minute) alone() (list []explain.Finding) {
-	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || m.Host.CPUs < 2 || m.Host.Allowed == 1 ||
-		*m.Host.Busy >= 1-0.5/float64(m.Host.CPUs) ||
-		m.Throttled != nil && *m.Throttled > 0 || m.share(explain.RunQueue).Value >= lever.Margin {
+	cpus := m.Host.CPUs
+	if m.Host.Allowed > 0 {
+		cpus = min(cpus, m.Host.Allowed)
+	}
+	cpu, queue := m.share(explain.DatabaseCPU), m.share(explain.RunQueue)
+	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || cpus < 2 || cpu.Value < half ||
+		m.Throttled != nil && *m.Throttled > 0 {
 		return nil
 	}
 	t := m.Full[0]
@@ -137,8 +141,10 @@ func (m *Minute) alone() (list []explain.Finding) {
 	}
 	return []explain.Finding{{Parameter: "threads at work", Part: explain.DatabaseCPU, Number: t.Share,
 		Unit: "of the time", N: int64(m.Threads), Plain: true,
-		Text: fmt.Sprintf("of %s, %s alone computes all the time, which fills one CPU; the %s are %s busy",
+		// the others then wait no longer for a CPU, and do as much each
+		AtMost: result.Finite(lever.Unit(cpu.High*(1-1/float64(cpus)) + queue.High)),
+		Text: fmt.Sprintf("of %s, %s alone always has work, and more than one CPU cannot serve it; the %s are %s busy",
 			screen.Count(m.Threads, "thread"), who,
 			screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy)),
-		Step: "let more threads or processes share its work, if it can"}}
+		Step: "let more threads or processes share its work, if it can, or give it less to do"}}
 }

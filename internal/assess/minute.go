@@ -89,6 +89,8 @@ type Taker struct {
 	Script    string          `json:"script,omitempty"`    // that its interpreter runs; "": it is none, or runs several
 	// Sharing is how it and the service share CPUs.
 	Sharing proc.Sharing `json:"sharing"`
+	// Client is set where all its processes that are named have a connection to the service.
+	Client bool `json:"client,omitempty"`
 }
 
 // Away reports that what is known of this host says nothing of the service: it is a database whose

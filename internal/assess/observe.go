@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"hostlab/internal/chain"
@@ -111,8 +112,15 @@ func (b *beside) fill(m *Minute) {
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
 	var names *pods.Names
-	for _, of := range takers[:min(mostTakers, len(takers))] {
+	takers = takers[:min(mostTakers, len(takers))]
+	var all []int
+	for _, t := range takers {
+		all = append(append(all, t.PID), t.Others...)
+	}
+	clients := proc.ClientsAmong(all, b.of.Members())
+	for _, of := range takers {
 		t := Taker{Taker: of}
+		t.Client = !slices.ContainsFunc(append([]int{t.PID}, t.Others...), func(pid int) bool { return !clients[pid] })
 		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
 			t.PID = 0
 		} else {
