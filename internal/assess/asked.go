@@ -76,8 +76,10 @@ func (b *blocked) asked() (list []Asked) {
 	for address, s := range b.servers() {
 		of(address).Seconds = s
 	}
-	for address, n := range b.unread.asked {
-		of(address).Requests = n / float64(b.unread.sum.Looks)
+	for address, open := range b.unread.asked {
+		if n := open.Count(); n > 0 {
+			of(address).Requests = float64(n) / float64(b.unread.sum.Looks)
+		}
 	}
 	for _, a := range all {
 		list = append(list, *a)

@@ -2,6 +2,7 @@ package assess
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"hostlab/internal/explain"
@@ -19,9 +20,10 @@ type Requests struct {
 
 // unread looks at connections now and then.
 type unread struct {
-	sum   Requests
-	asked map[string]float64 // requests to each server without an answer, over all looks
-	next  time.Time
+	sum    Requests
+	atWork proc.Open
+	asked  map[string]proc.Open // by server
+	next   time.Time
 }
 
 // A look at all connections comes once a second, and more seldom where it takes long.
@@ -37,12 +39,12 @@ func (u *unread) look(members func() []int) {
 	}
 	r := proc.RequestsOf(members())
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
-	u.sum.AtWork, u.sum.Looks = u.sum.AtWork+float64(r.AtWork), u.sum.Looks+1
-	for address, n := range r.Asked {
+	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
+	for address, open := range r.Asked {
 		if u.asked == nil {
-			u.asked = map[string]float64{}
+			u.asked = map[string]proc.Open{}
 		}
-		u.asked[address] += float64(n)
+		u.asked[address] = u.asked[address].Add(open)
 	}
 	u.next = began.Add(max(unreadEach, unreadPause*time.Since(began)))
 }
@@ -53,7 +55,7 @@ func (u *unread) mean() *Requests {
 	if u.sum.Connections == 0 {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, u.sum.AtWork / n, u.sum.Looks}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Looks}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -64,6 +66,10 @@ const (
 	idles   = 0.25
 )
 
+// onlyOne is how near to one the number of threads with work is where that is one which always has some: requests wait
+// until it comes to them, and its levers shorten that.
+const onlyOne = 0.1
+
 // untaken are requests that wait though CPUs are idle, or the service's threads are: too few threads take them, or
 // something holds those.
 func (m *Minute) untaken() []explain.Finding {
@@ -72,7 +78,7 @@ func (m *Minute) untaken() []explain.Finding {
 		return nil
 	}
 	at := m.Report.Busy / max(m.Report.Wall, 1e-9)
-	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread {
+	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread || math.Abs(at-1) < onlyOne {
 		return nil
 	}
 	share := r.Unread / r.Connections

@@ -52,3 +52,18 @@ func TestClientOf(t *testing.T) {
 		server.Close()
 	}
 }
+
+// TestOpen: who sent last waits for the other, and within one tick the slow ones decide.
+func TestOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, answered, since, before uint32
+		want                           Open
+	}{
+		"nothing came yet": {0, 0, 40, 40, Open{}}, "new": {1, 0, 3, 3, Open{Asked: 1}}, "answered": {5, 5, 90, 40, Open{}},
+		"asked again": {5, 4, 40, 90, Open{Asked: 1, Long: 1}}, "in a tick": {5, 4, 40, 40, Open{Same: 1}},
+	} {
+		testkit.Same(t, c.want, open(c.asked, c.answered, c.since, c.before), name)
+	}
+	testkit.Is(t, 11, Open{Asked: 1, Long: 1, Same: 10}.Count(), "a slow server")
+	testkit.Is(t, 1, Open{Asked: 1, Same: 10}.Count(), "a quick one")
+}

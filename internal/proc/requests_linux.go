@@ -2,7 +2,6 @@ package proc
 
 import (
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -62,9 +61,12 @@ func (r *Requests) count(waits bool) {
 // queue counts connections that nobody has taken yet.
 func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.Unread+n }
 
-// answers counts the connections on which one end has sent last, and the other is to answer: the kernel keeps when each
-// did (tcp_info, in ms). Of those that did within one of its ticks it does not tell.
+// ticks are two of the kernel's longest (CONFIG_HZ=100), ms.
+const ticks = 20
+
+// answers counts the connections by which end has sent last (tcp_info; both times are in ms ago).
 func (r *Requests) answers(own map[uint64]bool, servers map[uint64]string) {
+	r.Asked = map[string]Open{}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		all, err := netlink.SocketDiagTCPInfo(family)
 		if err != nil {
@@ -75,17 +77,27 @@ func (r *Requests) answers(own map[uint64]bool, servers map[uint64]string) {
 				!own[uint64(s.InetDiagMsg.INode)] {
 				continue
 			}
-			sent, came := s.TCPInfo.Last_data_sent, s.TCPInfo.Last_data_recv // ms ago
-			switch server := servers[uint64(s.InetDiagMsg.INode)]; {
-			case server == "" && came < sent:
-				r.AtWork++
-			case server != "" && sent < came && s.TCPInfo.Bytes_acked > 1: // the first is of SYN
-				if r.Asked == nil {
-					r.Asked = map[string]int{}
-				}
-				id := s.InetDiagMsg.ID
-				r.Asked[net.JoinHostPort(id.Destination.String(), strconv.Itoa(int(id.DestinationPort)))]++
+			i, server := s.TCPInfo, servers[uint64(s.InetDiagMsg.INode)]
+			if server == "" {
+				r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
+				continue
 			}
+			r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
 		}
 	}
+}
+
+// open is a connection on which so many segments of data asked, and so many answered, the last so long ago.
+func open(asked, answered, since, before uint32) (o Open) {
+	switch {
+	case asked == 0:
+	case answered == 0 || since < before:
+		o.Asked = 1
+		if since >= ticks {
+			o.Long = 1
+		}
+	case since == before:
+		o.Same = 1
+	}
+	return o
 }
