@@ -46,8 +46,8 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool {
 			return e.Kind == chain.Asleep || e.Kind == chain.Remote
 		})
-		list = slices.DeleteFunc(list, func(f explain.Finding) bool { 
-			return f.Part == explain.Locks && f.Parameter != explain.Keeper && still.Value < half
+		list = slices.DeleteFunc(list, func(f explain.Finding) bool {
+			return f.Part == explain.Locks && f.Parameter != explain.Keeper && still.High < half
 		})
 	}
 	return list

@@ -16,7 +16,9 @@ type Open struct {
 }
 
 // Add adds another look.
-func (o Open) Add(more Open) Open { return Open{o.Asked + more.Asked, o.Long + more.Long, o.Same + more.Same} }
+func (o Open) Add(more Open) Open {
+	return Open{o.Asked + more.Asked, o.Long + more.Long, o.Same + more.Same}
+}
 
 // few is the share of connections of which the order is not known that the slow requests have to reach before all of
 // those count, too.
