@@ -2,11 +2,13 @@ package assess
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/service"
 	"hostlab/internal/waits"
 )
 
@@ -102,5 +104,24 @@ func TestUntaken(t *testing.T) {
 	}
 	if m.Report.Busy = 300; m.untaken() != nil {
 		t.Error("the CPUs are busy, and its threads want them")
+	}
+}
+
+// A limit on a device that holds comes before a faster one, with what lifts it.
+func TestThrottled(t *testing.T) {
+	before := []service.Throttle{{File: "/g/io.max", Device: "254:0", Limit: 200, Done: 100, Lift: "254:0 riops=max"},
+		{File: "/g/io.max", Device: "254:0", Write: true, Limit: 200, Lift: "254:0 wiops=max"}}
+	after := slices.Clone(before)
+	after[0].Done, after[1].Done = 100+198*60, 10
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10, explain.DataReads: 90})
+	m.Throttles = throttlesOf(before, after, 60)
+	want := "its control group limits it to 200 reads a second on device 254:0, and it did 198 reads a second"
+	levers := m.Levers()
+	if list := m.Server(); len(list) != 1 || list[0].Text != want || !strings.HasSuffix(list[0].Step, `echo "254:0 riops=max" | sudo tee /g/io.max`) ||
+		m.First(levers) != list[0].Parameter || *list[0].AtMost < 0.9 {
+		t.Errorf("%+v, first %s", list, m.First(levers))
+	}
+	if m.Throttles = throttlesOf(before, before, 60); m.throttled() != nil {
+		t.Error("a limit that did not hold")
 	}
 }

@@ -31,6 +31,8 @@ type Minute struct {
 	Quota *service.Quota `json:"quota"`
 	// Memory is the limit of its memory, and how often it was reached meanwhile; nil: it has none that can be read.
 	Memory *service.Ceiling `json:"memory"`
+	// Throttles are the limits on devices of control groups around it that held.
+	Throttles []Throttle `json:"throttles,omitempty"`
 	// Claims are what its containers may use and asked for; of a pod or a container.
 	Claims []host.Claims `json:"claims,omitempty"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.

@@ -3,6 +3,7 @@ package assess
 import (
 	"cmp"
 	"context"
+	"debug/elf"
 	"fmt"
 	"os"
 	"slices"
@@ -86,11 +87,14 @@ type beside struct {
 	before proc.Census
 	memory map[string]float64 // hits of each limit before, by its file
 	came   interruptions
+	disks  []service.Throttle
+	began  time.Time
 	claims []host.Claims
 }
 
 func (b *beside) start(s *service.Service) {
 	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(pods.GroupOf), map[string]float64{}, countInterrupts()
+	b.disks, b.began = s.Throttles(), time.Now()
 	for _, c := range s.Ceilings() {
 		b.memory[c.File] = c.Hits
 	}
@@ -108,6 +112,7 @@ func (b *beside) fill(m *Minute) {
 	}
 	came := countInterrupts()
 	m.Interrupts, m.Loads = came.since(b.came, allowed(b.of.PID)), came.loads(b.came)
+	m.Throttles = throttlesOf(b.disks, b.of.Throttles(), time.Since(b.began).Seconds())
 	now := proc.TakeCensus(pods.GroupOf)
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
@@ -242,7 +247,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; !m.Connected {
-		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...),
+		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
@@ -328,10 +333,21 @@ const (
 	greatestHarm = 0.5
 )
 
+// parks reports a program of Go. Its threads wait where they have nothing to run: who waits for a lock is taken off its
+// thread (runtime, HACKING.md).
+func parks(pid int) bool {
+	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.Section(".go.buildinfo") != nil
+}
+
 // locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that
 // waits for what a client sends has nothing to do. wall is in s.
-func (x *scheduler) locks(wall float64) []explain.Part {
-	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed {
+func (x *scheduler) locks(wall float64, of *service.Service) []explain.Part {
+	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed || parks(of.PID) {
 		return nil
 	}
 	a := x.seen.Ends

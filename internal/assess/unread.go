@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Requests are those of its clients, the means of all looks.
@@ -89,4 +90,29 @@ func (m *Minute) untaken() []explain.Finding {
 			"and CPUs are %s busy", explain.Plain(r.Unread), explain.Plain(r.Connections), explain.Plain(at),
 			result.Share(*m.Host.Busy)),
 		Step: "raise the number of threads or workers of its pool, or find what holds them"}}
+}
+
+// within are requests that are neither at a thread that has work nor at a server: a limit, a pool or a timer of the
+// service's own holds them.
+func (m *Minute) within() []explain.Finding {
+	r := m.Requests
+	if r == nil || m.Connected || r.AtWork < 1 || r.Looks < followed {
+		return nil
+	}
+	at := m.Report.Busy / max(m.Report.Wall, 1e-9)
+	held, where := r.AtWork-r.Unread-at, ""
+	for _, a := range m.Asked {
+		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); where == "" && a.Requests > 0 {
+			where = fmt.Sprintf("; %s of them wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))
+		}
+	}
+	if held < 1 || held < half*r.AtWork {
+		return nil
+	}
+	share := held / r.AtWork
+	return []explain.Finding{{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
+		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, whose threads have work %s at a time%s",
+			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at), where),
+		Step: "look for what holds them: a limit of its own on connections or rates, a pool, or a timer"}}
 }

@@ -11,7 +11,7 @@ type Requests struct {
 // Open are connections by which end has sent last, as the kernel keeps it: in ticks of a few ms.
 type Open struct {
 	Asked int // the one that asks: there is no answer yet
-	Long  int // of them, for longer than a tick or two
+	Long  int // of them, for longer than a tick
 	Same  int // both in one tick, so that it is not known which was first
 }
 

@@ -61,8 +61,8 @@ func (r *Requests) count(waits bool) {
 // queue counts connections that nobody has taken yet.
 func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.Unread+n }
 
-// ticks are two of the kernel's longest (CONFIG_HZ=100), ms.
-const ticks = 20
+// tick is the kernel's longest (CONFIG_HZ=100), ms.
+const tick = 10
 
 // answers counts the connections by which end has sent last (tcp_info; both times are in ms ago).
 func (r *Requests) answers(own map[uint64]bool, servers map[uint64]string) {
@@ -93,7 +93,7 @@ func open(asked, answered, since, before uint32) (o Open) {
 	case asked == 0:
 	case answered == 0 || since < before:
 		o.Asked = 1
-		if since >= ticks {
+		if since >= tick {
 			o.Long = 1
 		}
 	case since == before:
