@@ -125,3 +125,32 @@ func TestThrottled(t *testing.T) {
 		t.Error("a limit that did not hold")
 	}
 }
+
+// Threads that a signal stops are said to be, and idle ones that it stops, too, do not count.
+func TestHalted(t *testing.T) {
+	running, still := waits.Wait{Kind: waits.Running}, waits.Wait{Kind: waits.Stopped}
+	b := blocked{tally: &waits.Tally{Looks: map[waits.Thread]map[waits.Wait]float64{
+		{PID: 1, TID: 1}: {running: 30, still: 30}, {PID: 1, TID: 2}: {{Kind: waits.Poll}: 30, still: 30},
+	}}}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 30})
+	m.Connected, m.Stopped = false, b.stopped()
+	list := m.halted()
+	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost != 0.5 ||
+		!strings.Contains(list[0].Text, "stopped its threads for 30.0 s in 60.0 s, in which they ran for 30.0 s") {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Requests that no thread works at and no server is asked for are held by the service itself.
+func TestWithin(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 6})
+	m.Connected, m.Service.Name, m.Requests = false, "haproxy", &Requests{Connections: 16, AtWork: 16, Looks: 12}
+	m.Asked = []Asked{{Address: "127.0.0.1:8098", Requests: 2}}
+	want := "of 16 requests at a time, 14 wait within haproxy, whose threads have work 0.1 at a time; 2 wait for 127.0.0.1:8098"
+	if list := m.within(); len(list) != 1 || list[0].Text != want {
+		t.Errorf("%+v", list)
+	}
+	if m.Asked[0].Requests = 15; m.within() != nil {
+		t.Error("the server has them")
+	}
+}

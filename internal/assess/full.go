@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/waits"
 )
 
 // Full is a thread that had work for a CPU all the time: no more than one CPU serves it.
@@ -39,6 +40,44 @@ func (b *blocked) busy() (list []Full, all int) {
 		}
 	}
 	return list, all
+}
+
+// stopped is for how long a signal or a debugger kept threads that have work from it, s, and for how long those ran.
+func (b *blocked) stopped() *Stopped {
+	var all Stopped
+	if b.tally == nil {
+		return nil
+	}
+	for id, looks := range b.tally.Looks {
+		ran, watched := b.tally.Of(id)
+		if s := looks[waits.Wait{Kind: waits.Stopped}]; s > 0 && ran >= awake*watched {
+			all.Seconds, all.Ran = all.Seconds+s, all.Ran+ran
+		}
+	}
+	if all.Seconds == 0 {
+		return nil
+	}
+	return &all
+}
+
+// Stopped are threads that stood still by a signal or a debugger.
+type Stopped struct {
+	Seconds float64 `json:"seconds"`
+	Ran     float64 `json:"ran"` // s that they were on a CPU or ready for one
+}
+
+// halted says so: nothing else shortens that time.
+func (m *Minute) halted() []explain.Finding {
+	s := m.Stopped
+	if s == nil || m.Report.Busy <= 0 {
+		return nil
+	}
+	share := lever.Unit(s.Seconds / (s.Seconds + m.Report.Busy))
+	return []explain.Finding{{Parameter: "stopped threads", Part: explain.OtherWaits, Number: s.Seconds, Unit: "s", N: -1,
+		Explains: &share, AtMost: result.Finite(lever.Unit(s.Seconds / (s.Seconds + s.Ran))),
+		Text: fmt.Sprintf("a signal (SIGSTOP) or a debugger stopped its threads for %s in %s, in which they ran for %s",
+			result.Format(s.Seconds, "s"), result.Format(m.Report.Wall, "s"), result.Format(s.Ran, "s")),
+		Step: "find what stops them: cpulimit, a script that sends SIGSTOP, or a debugger (TracerPid in /proc/PID/status)"}}
 }
 
 // collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15

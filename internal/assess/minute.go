@@ -45,7 +45,9 @@ type Minute struct {
 	Threads int    `json:"threads,omitempty"`
 	// Collector is what its threads that collect garbage did; nil: none did.
 	Collector *Collector `json:"collector,omitempty"`
-	// Requests are those that it has not read yet; nil: it has no connections, or tells its sessions.
+	// Stopped are its threads that a signal or a debugger stopped; nil: none.
+	Stopped *Stopped `json:"stopped,omitempty"`
+	// Requests are those of its clients; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.
 	Interrupts *Interrupts `json:"interrupts,omitempty"`

@@ -103,7 +103,7 @@ func (m *Minute) within() []explain.Finding {
 	held, where := r.AtWork-r.Unread-at, ""
 	for _, a := range m.Asked {
 		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); where == "" && a.Requests > 0 {
-			where = fmt.Sprintf("; %s of them wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))
+			where = fmt.Sprintf("; %s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))
 		}
 	}
 	if held < 1 || held < half*r.AtWork {

@@ -148,13 +148,13 @@ const (
 	answered   = 0.25
 )
 
-// queues is the share of its time that a thread waits for a lock at least which others have in turn with it.
+// queues is the share of its time from which a thread takes turns with others at a lock.
 const queues = 0.02
 
-// turns reports that a thread serves clients, or that it waits for what those that it wakes wait for. One that never
-// waits hands out work: a pool's threads have nothing to do meanwhile.
-func (a *Account) turns(l, by *lane) bool {
-	return !a.all || !by.Member || a.serves[l.TID] || a.locked[by.TID] >= queues*floats.Sum(a.Lengths)
+// hands reports that a thread hands out work: it waits for clients, and never as those do that it wakes. A pool's
+// threads have nothing to do meanwhile.
+func (a *Account) hands(by *lane) bool {
+	return a.all && by.Member && a.serves[by.TID] && a.locked[by.TID] < queues*floats.Sum(a.Lengths)
 }
 
 // serve finds the clients.

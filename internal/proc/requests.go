@@ -22,7 +22,7 @@ func (o Open) Add(more Open) Open {
 
 // few is the share of connections of which the order is not known that the slow requests have to reach before all of
 // those count, too.
-const few = 0.05
+const few = 0.03
 
 // Count are the requests that have no answer yet. Who asks at once when an answer came does both in one tick; a server
 // that answers within a tick does, too, but then next to none of its answers takes long.
