@@ -3,10 +3,12 @@ package assess
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/pods"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -20,6 +22,8 @@ type Asked struct {
 	PID     int     `json:"pid"`     // of the process of this host that listens there; 0: none is seen
 	Name    string  `json:"name"`    // of its program
 	Seconds float64 `json:"seconds"`
+	// Requests are how many have no answer yet, in the mean: of an event loop no thread waits for one alone.
+	Requests float64 `json:"requests"`
 	// Container is the one that it is in; nil: it is in none, or on another host.
 	Container *pods.Container `json:"container,omitempty"`
 }
@@ -47,14 +51,14 @@ func (b *blocked) servers() map[string]float64 {
 // mostAsked is how many servers a minute keeps.
 const mostAsked = 3
 
-// asker is a process that asked a server.
-func (b *blocked) asker(address string) int {
+// asker is a process that asked a server; 0: none of its threads waited for that one, but its loop.
+func (b *blocked) asker(address string) (any int) {
 	for id, looks := range b.tally.Looks {
-		if looks[waits.Wait{Kind: waits.Server, On: address}] > 0 {
+		if any = id.PID; looks[waits.Wait{Kind: waits.Server, On: address}] > 0 {
 			return id.PID
 		}
 	}
-	return 0
+	return any
 }
 
 // asked are the servers that took most.
@@ -62,11 +66,27 @@ func (b *blocked) asked() (list []Asked) {
 	if b.tally == nil {
 		return nil
 	}
+	all := map[string]*Asked{}
+	of := func(address string) *Asked {
+		if all[address] == nil {
+			all[address] = &Asked{Address: address}
+		}
+		return all[address]
+	}
 	for address, s := range b.servers() {
-		list = append(list, Asked{Address: address, Seconds: s})
+		of(address).Seconds = s
+	}
+	for address, open := range b.unread.asked {
+		if n := open.Count(); n > 0 {
+			of(address).Requests = float64(n) / float64(b.unread.sum.Looks)
+		}
+	}
+	for _, a := range all {
+		list = append(list, *a)
 	}
 	slices.SortFunc(list, func(x, y Asked) int {
-		return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.Address, y.Address))
+		most := func(a Asked) float64 { return max(a.Seconds, a.Requests*b.tally.Wall.Seconds()) }
+		return cmp.Or(cmp.Compare(most(y), most(x)), cmp.Compare(x.Address, y.Address))
 	})
 	list = list[:min(mostAsked, len(list))]
 	for i := range list {
@@ -99,24 +119,48 @@ func (m *Minute) asksHere() bool {
 
 // asking are the servers whose answers take time, as findings: their own hostlab tells why.
 func (m *Minute) asking() (list []explain.Finding) {
-	part := m.Report.Part(explain.Peers)
-	if m.Report.Busy <= 0 || part.Seconds <= 0 {
-		return nil
-	}
 	for _, a := range m.Asked {
-		f := explain.Finding{Parameter: a.Address, Part: explain.Peers, Number: a.Seconds, Unit: "s", N: -1,
-			Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
-			AtMost:   result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
 		who, next := a.Address, "run hostlab assess on that host"
 		if a.PID != 0 {
 			who = fmt.Sprintf("%s at %s", called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1},
 				Container: a.Container}), a.Address)
 			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
 		}
-		f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains),
-			screen.Clean(who))
-		f.Step = next
+		f := m.answers(a, screen.Clean(who))
+		if requests := m.requests(a, screen.Clean(who)); explains(requests) > explains(f) {
+			f = requests
+		}
+		f.Parameter, f.Part, f.Step = a.Address, explain.Peers, next
 		list = append(list, f)
 	}
 	return list
+}
+
+// answers are the waits of threads for a server's.
+func (m *Minute) answers(a Asked, who string) explain.Finding {
+	part := m.Report.Part(explain.Peers)
+	if m.Report.Busy <= 0 || part.Seconds <= 0 {
+		return explain.Finding{}
+	}
+	f := explain.Finding{Number: a.Seconds, Unit: "s", N: -1, Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
+		AtMost: result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
+	f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), who)
+	return f
+}
+
+// requests are those without an answer yet, of all that the service is at: of its clients, or of its own, which wait or
+// compute.
+func (m *Minute) requests(a Asked, who string) explain.Finding {
+	all, looks := a.Requests+m.Report.Busy/max(m.Report.Wall, 1e-9), 1.0
+	if r := m.Requests; r != nil {
+		all, looks = max(all, r.AtWork), float64(max(1, r.Looks))
+	}
+	if a.Requests <= 0 {
+		return explain.Finding{}
+	}
+	share := lever.Unit(a.Requests / all)
+	return explain.Finding{Number: a.Requests, Unit: "requests", N: int64(looks), Explains: &share,
+		AtMost: result.Finite(min(1, share+2*math.Sqrt(share*(1-share)/looks)+1/looks)), // binomial
+		Text: fmt.Sprintf("of the requests that %s is at, %s at a time, %s have no answer yet from %s", m.name(),
+			explain.Plain(all), result.Share(share), who)}
 }

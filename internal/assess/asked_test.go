@@ -2,11 +2,13 @@ package assess
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/service"
 	"hostlab/internal/waits"
 )
 
@@ -42,7 +44,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// One thread that is always at work is named where CPUs are idle, and not where it waits for one.
+// One thread that is always at work is named, unless it mostly waits for a CPU, or another could not work beside it.
 func TestAlone(t *testing.T) {
 	running := waits.Wait{Kind: waits.Running}
 	b := blocked{tally: &waits.Tally{Wall: 10 * time.Second, Looks: map[waits.Thread]map[waits.Wait]float64{
@@ -53,11 +55,11 @@ func TestAlone(t *testing.T) {
 	m.Connected = false
 	m.Full, m.Threads = b.busy()
 	list := m.alone()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone computes all the time") || !list[0].Matters() {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone always has work") || !list[0].Matters() {
 		t.Errorf("%+v", list)
 	}
 	for name, change := range map[string]func(m *Minute){
-		"no idle CPU": func(m *Minute) { m.Host.Busy = new(0.97) }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
+		"one CPU that it may use": func(m *Minute) { m.Host.Allowed = 1 }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
 		"two": func(m *Minute) { m.Full = append(m.Full, m.Full...) }, "not known": func(m *Minute) { m.Host.Busy = nil },
 	} {
 		other := *m
@@ -94,10 +96,61 @@ func TestUntaken(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 1})
 	m.Connected, m.Host.Busy, m.Requests = false, new(0.06), &Requests{Connections: 16, Unread: 14, Looks: 12}
 	list := m.untaken()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "on 14 of 16 connections a request waits to be read, while CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "on 14 of 16 connections a request waits to be taken, while on average 0.017 of its threads have work and CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
 		t.Errorf("%+v", list)
 	}
-	if m.Host.Busy = new(0.97); m.untaken() != nil {
-		t.Error("the CPUs are busy")
+	if m.Host.Busy = new(0.97); len(m.untaken()) != 1 {
+		t.Error("CPUs are busy, but not with it")
+	}
+	if m.Report.Busy = 300; m.untaken() != nil {
+		t.Error("the CPUs are busy, and its threads want them")
+	}
+}
+
+// A limit on a device that holds comes before a faster one, with what lifts it.
+func TestThrottled(t *testing.T) {
+	before := []service.Throttle{{File: "/g/io.max", Device: "254:0", Limit: 200, Done: 100, Lift: "254:0 riops=max"},
+		{File: "/g/io.max", Device: "254:0", Write: true, Limit: 200, Lift: "254:0 wiops=max"}}
+	after := slices.Clone(before)
+	after[0].Done, after[1].Done = 100+198*60, 10
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10, explain.DataReads: 90})
+	m.Throttles = throttlesOf(before, after, 60)
+	want := "its control group limits it to 200 reads a second on device 254:0, and it did 198 reads a second"
+	levers := m.Levers()
+	if list := m.Server(); len(list) != 1 || list[0].Text != want || !strings.HasSuffix(list[0].Step, `echo "254:0 riops=max" | sudo tee /g/io.max`) ||
+		m.First(levers) != list[0].Parameter || *list[0].AtMost < 0.9 {
+		t.Errorf("%+v, first %s", list, m.First(levers))
+	}
+	if m.Throttles = throttlesOf(before, before, 60); m.throttled() != nil {
+		t.Error("a limit that did not hold")
+	}
+}
+
+// Threads that a signal stops are said to be, and idle ones that it stops, too, do not count.
+func TestHalted(t *testing.T) {
+	running, still := waits.Wait{Kind: waits.Running}, waits.Wait{Kind: waits.Stopped}
+	b := blocked{tally: &waits.Tally{Looks: map[waits.Thread]map[waits.Wait]float64{
+		{PID: 1, TID: 1}: {running: 30, still: 30}, {PID: 1, TID: 2}: {{Kind: waits.Poll}: 30, still: 30},
+	}}}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 30})
+	m.Connected, m.Stopped = false, b.stopped()
+	list := m.halted()
+	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost != 0.5 ||
+		!strings.Contains(list[0].Text, "stopped its threads for 30.0 s in 60.0 s, in which they ran for 30.0 s") {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Requests that no thread works at and no server is asked for are held by the service itself.
+func TestWithin(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 6})
+	m.Connected, m.Service.Name, m.Requests = false, "haproxy", &Requests{Connections: 16, AtWork: 16, Looks: 12}
+	m.Asked = []Asked{{Address: "127.0.0.1:8098", Requests: 2}}
+	want := "of 16 requests at a time, 14 wait within haproxy, whose threads have work 0.1 at a time; 2 wait for 127.0.0.1:8098"
+	if list := m.within(); len(list) != 1 || list[0].Text != want {
+		t.Errorf("%+v", list)
+	}
+	if m.Asked[0].Requests = 15; m.within() != nil {
+		t.Error("the server has them")
 	}
 }

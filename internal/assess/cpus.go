@@ -178,11 +178,20 @@ const notable = 0.02
 // of the kernel, which nobody can move.
 func (m *Minute) others() (list []Taker) {
 	for _, t := range m.Takers {
-		if !t.Kernel && (m.Ends == nil || !m.Ends.Clients[t.PID]) {
+		if !t.Kernel && !m.client(t, t.PID) {
 			list = append(list, t)
 		}
 	}
 	return list
+}
+
+// client reports that a program's process is a client of the service, as the windows saw. A service that always has
+// work waits for none, so that they see no client: then those that have a connection to it are.
+func (m *Minute) client(t Taker, pid int) bool {
+	if m.Ends == nil || len(m.Ends.Clients) == 0 {
+		return t.Client
+	}
+	return m.Ends.Clients[pid]
 }
 
 // largest is the program that took most CPU time from the service.
@@ -202,8 +211,11 @@ func (m *Minute) took(t Taker) string {
 func called(t Taker) string {
 	name := strings.TrimSpace(screen.Clean(t.Name) + " " + t.Script)
 	of := fmt.Sprintf("PID %d", t.PID)
-	if t.PID == 0 {
+	switch t.PID {
+	case 0:
 		of = "of processes that have ended"
+	case 1: // it computes next to nothing itself
+		of = "PID 1, mostly for processes that have ended"
 	}
 	if t.Processes > 1 && t.PID != 0 {
 		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)

@@ -146,7 +146,7 @@ func (m *Minute) behind(part explain.PartName) string {
 	var says []string
 	for _, k := range kinds[:min(3, len(kinds))] {
 		if shares[k] >= 0.05 {
-			says = append(says, fmt.Sprintf("%s (%s%s)", ended[k], result.Share(shares[k]), m.client(part, k, shares[k])))
+			says = append(says, fmt.Sprintf("%s (%s%s)", ended[k], result.Share(shares[k]), m.mostlyBy(part, k, shares[k])))
 		}
 	}
 	text := words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
@@ -156,9 +156,9 @@ func (m *Minute) behind(part explain.PartName) string {
 	return text
 }
 
-// client names the one on this host with which most waits of a part ended that ended so, within brackets; "": that was no client of a known
+// mostlyBy names the client on this host with which most waits of a part ended that ended so, within brackets; "": that was no client of a known
 // name.
-func (m *Minute) client(part explain.PartName, kind chain.Kind, of float64) string {
+func (m *Minute) mostlyBy(part explain.PartName, kind chain.Kind, of float64) string {
 	for _, t := range m.Takers {
 		if t.PID == 0 || !m.Ends.Clients[t.PID] || kind == chain.Ready { // of which the process had the CPU
 			continue

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/waits"
 )
 
 // Full is a thread that had work for a CPU all the time: no more than one CPU serves it.
@@ -39,6 +40,44 @@ func (b *blocked) busy() (list []Full, all int) {
 		}
 	}
 	return list, all
+}
+
+// stopped is for how long a signal or a debugger kept threads that have work from it, s, and for how long those ran.
+func (b *blocked) stopped() *Stopped {
+	var all Stopped
+	if b.tally == nil {
+		return nil
+	}
+	for id, looks := range b.tally.Looks {
+		ran, watched := b.tally.Of(id)
+		if s := looks[waits.Wait{Kind: waits.Stopped}]; s > 0 && ran >= awake*watched {
+			all.Seconds, all.Ran = all.Seconds+s, all.Ran+ran
+		}
+	}
+	if all.Seconds == 0 {
+		return nil
+	}
+	return &all
+}
+
+// Stopped are threads that stood still by a signal or a debugger.
+type Stopped struct {
+	Seconds float64 `json:"seconds"`
+	Ran     float64 `json:"ran"` // s that they were on a CPU or ready for one
+}
+
+// halted says so: nothing else shortens that time.
+func (m *Minute) halted() []explain.Finding {
+	s := m.Stopped
+	if s == nil || m.Report.Busy <= 0 {
+		return nil
+	}
+	share := lever.Unit(s.Seconds / (s.Seconds + m.Report.Busy))
+	return []explain.Finding{{Parameter: "stopped threads", Part: explain.OtherWaits, Number: s.Seconds, Unit: "s", N: -1,
+		Explains: &share, AtMost: result.Finite(lever.Unit(s.Seconds / (s.Seconds + s.Ran))),
+		Text: fmt.Sprintf("a signal (SIGSTOP) or a debugger stopped its threads for %s in %s, in which they ran for %s",
+			result.Format(s.Seconds, "s"), result.Format(m.Report.Wall, "s"), result.Format(s.Ran, "s")),
+		Step: "find what stops them: cpulimit, a script that sends SIGSTOP, or a debugger (TracerPid in /proc/PID/status)"}}
 }
 
 // collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15
@@ -122,12 +161,16 @@ func (m *Minute) garbage() []explain.Finding {
 		Step: step}}
 }
 
-// alone is the thread that has all the work of a service while CPUs are idle: no lever of the platform but a faster
-// clock shortens it.
+// alone is the thread that has all the work of a service: it is served by one CPU, however many there are, so that no
+// lever of the platform but a faster clock shortens its work.
 func (m *Minute) alone() (list []explain.Finding) {
-	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || m.Host.CPUs < 2 || m.Host.Allowed == 1 ||
-		*m.Host.Busy >= 1-0.5/float64(m.Host.CPUs) ||
-		m.Throttled != nil && *m.Throttled > 0 || m.share(explain.RunQueue).Value >= lever.Margin {
+	cpus := m.Host.CPUs
+	if m.Host.Allowed > 0 {
+		cpus = min(cpus, m.Host.Allowed)
+	}
+	cpu, queue := m.share(explain.DatabaseCPU), m.share(explain.RunQueue)
+	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || cpus < 2 || cpu.Value < half ||
+		m.Throttled != nil && *m.Throttled > 0 {
 		return nil
 	}
 	t := m.Full[0]
@@ -137,8 +180,10 @@ func (m *Minute) alone() (list []explain.Finding) {
 	}
 	return []explain.Finding{{Parameter: "threads at work", Part: explain.DatabaseCPU, Number: t.Share,
 		Unit: "of the time", N: int64(m.Threads), Plain: true,
-		Text: fmt.Sprintf("of %s, %s alone computes all the time, which fills one CPU; the %s are %s busy",
+		// the others then wait no longer for a CPU, and do as much each
+		AtMost: result.Finite(lever.Unit(cpu.High*(1-1/float64(cpus)) + queue.High)),
+		Text: fmt.Sprintf("of %s, %s alone always has work, and more than one CPU cannot serve it; the %s are %s busy",
 			screen.Count(m.Threads, "thread"), who,
 			screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy)),
-		Step: "let more threads or processes share its work, if it can"}}
+		Step: "let more threads or processes share its work, if it can, or give it less to do"}}
 }

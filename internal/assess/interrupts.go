@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
@@ -27,6 +29,9 @@ type Interrupts struct {
 	// them; nil: not known, either.
 	Service *float64 `json:"service"`
 	Outside *bool    `json:"outside,omitempty"`
+	// Local is set where most packets went between programs of this host: the work for those is a softirq, too, and no
+	// device's.
+	Local bool `json:"local,omitempty"`
 }
 
 // Loads are what each CPU did, by its number, small enough for days: a byte is a share of the time in 1/250.
@@ -49,6 +54,7 @@ type interruptions struct {
 	times    []proc.CPUTimes
 	sources  map[string][]float64 // by CPU, in the order of times
 	pressure proc.Pressure        // s
+	packets  [2]uint64            // that this host has got: over loopback, and from others
 	at       time.Time
 }
 
@@ -64,6 +70,16 @@ func countInterrupts() (c interruptions) {
 	c.sources, c.at = parseInterrupts(list, len(c.times)), time.Now()
 	if c.pressure, err = proc.ReadPressure("/proc/pressure/cpu"); err != nil {
 		c.pressure.Some = math.NaN()
+	}
+	if of, err := procfs.NewFS("/proc"); err == nil {
+		devices, _ := of.NetDev()
+		for name, d := range devices {
+			if name == "lo" {
+				c.packets[0] += d.RxPackets
+			} else {
+				c.packets[1] += d.RxPackets
+			}
+		}
 	}
 	return c
 }
@@ -146,6 +162,7 @@ func (c interruptions) since(before interruptions, used []int) *Interrupts {
 		}
 	}
 	out := &Interrupts{CPU: c.times[most].ID, Most: shares[most], Others: (sum - shares[most]) / float64(len(shares)-1)}
+	out.Local = c.packets[0]-before.packets[0] > c.packets[1]-before.packets[1]
 	if ours, n := 0.0, 0; len(used) > 0 {
 		for i, t := range c.times {
 			if slices.Contains(used, t.ID) {
@@ -170,7 +187,8 @@ const interrupts = 0.25
 // interrupted is one CPU that serves the interrupts of all, if the service is known to use it.
 func (m *Minute) interrupted() []explain.Finding {
 	i := m.Interrupts
-	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || i.Outside == nil || *i.Outside || m.Away() {
+	if i == nil || i.Most < interrupts || i.Others > i.Most/3 || i.Outside == nil || *i.Outside || i.Local ||
+		m.Away() {
 		return nil
 	}
 	most := 0.0

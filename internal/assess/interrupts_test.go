@@ -46,6 +46,9 @@ func TestInterrupts(t *testing.T) {
 	if list := m.interrupted(); len(list) != 1 || !strings.Contains(list[0].Text, "; of the 1 CPU that the service may use, 67 %") {
 		t.Errorf("%+v", list)
 	}
+	if m.Interrupts = (&Interrupts{CPU: 1, Most: 0.4, Outside: new(false), Local: true}); m.interrupted() != nil {
+		t.Error("packets between programs of this host")
+	}
 	if m.Interrupts = (&Interrupts{CPU: 1, Most: 0.4, Others: 0.3, Outside: new(false)}); m.interrupted() != nil {
 		t.Error("all CPUs have their share")
 	}

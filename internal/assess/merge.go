@@ -169,7 +169,7 @@ func (m *Minute) asked(more []Asked) {
 			m.Asked = append(m.Asked, a)
 			continue
 		}
-		a.Seconds += m.Asked[i].Seconds
+		a.Seconds, a.Requests = a.Seconds+m.Asked[i].Seconds, max(a.Requests, m.Asked[i].Requests)
 		m.Asked[i] = a
 	}
 }

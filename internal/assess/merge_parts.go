@@ -200,7 +200,8 @@ func requestsOf(list []*Minute) (out *Requests) {
 		} else if r != nil {
 			a, b := float64(out.Looks), float64(r.Looks)
 			n := max(a+b, 1)
-			*out = Requests{(out.Connections*a + r.Connections*b) / n, (out.Unread*a + r.Unread*b) / n, out.Looks + r.Looks}
+			*out = Requests{(out.Connections*a + r.Connections*b) / n, (out.Unread*a + r.Unread*b) / n,
+				(out.AtWork*a + r.AtWork*b) / n, out.Looks + r.Looks}
 		}
 	}
 	return out

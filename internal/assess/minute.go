@@ -31,6 +31,8 @@ type Minute struct {
 	Quota *service.Quota `json:"quota"`
 	// Memory is the limit of its memory, and how often it was reached meanwhile; nil: it has none that can be read.
 	Memory *service.Ceiling `json:"memory"`
+	// Throttles are the limits on devices of control groups around it that held.
+	Throttles []Throttle `json:"throttles,omitempty"`
 	// Claims are what its containers may use and asked for; of a pod or a container.
 	Claims []host.Claims `json:"claims,omitempty"`
 	// Takers are the other programs that used CPUs meanwhile, the largest first; Counted is set where they were.
@@ -43,7 +45,9 @@ type Minute struct {
 	Threads int    `json:"threads,omitempty"`
 	// Collector is what its threads that collect garbage did; nil: none did.
 	Collector *Collector `json:"collector,omitempty"`
-	// Requests are those that it has not read yet; nil: it has no connections, or tells its sessions.
+	// Stopped are its threads that a signal or a debugger stopped; nil: none.
+	Stopped *Stopped `json:"stopped,omitempty"`
+	// Requests are those of its clients; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.
 	Interrupts *Interrupts `json:"interrupts,omitempty"`
@@ -89,6 +93,8 @@ type Taker struct {
 	Script    string          `json:"script,omitempty"`    // that its interpreter runs; "": it is none, or runs several
 	// Sharing is how it and the service share CPUs.
 	Sharing proc.Sharing `json:"sharing"`
+	// Client is set where all its processes that are named have a connection to the service.
+	Client bool `json:"client,omitempty"`
 }
 
 // Away reports that what is known of this host says nothing of the service: it is a database whose

@@ -3,8 +3,10 @@ package assess
 import (
 	"cmp"
 	"context"
+	"debug/elf"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"hostlab/internal/chain"
@@ -85,11 +87,14 @@ type beside struct {
 	before proc.Census
 	memory map[string]float64 // hits of each limit before, by its file
 	came   interruptions
+	disks  []service.Throttle
+	began  time.Time
 	claims []host.Claims
 }
 
 func (b *beside) start(s *service.Service) {
 	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(pods.GroupOf), map[string]float64{}, countInterrupts()
+	b.disks, b.began = s.Throttles(), time.Now()
 	for _, c := range s.Ceilings() {
 		b.memory[c.File] = c.Hits
 	}
@@ -107,12 +112,20 @@ func (b *beside) fill(m *Minute) {
 	}
 	came := countInterrupts()
 	m.Interrupts, m.Loads = came.since(b.came, allowed(b.of.PID)), came.loads(b.came)
+	m.Throttles = throttlesOf(b.disks, b.of.Throttles(), time.Since(b.began).Seconds())
 	now := proc.TakeCensus(pods.GroupOf)
 	ours := now.Below(append(b.of.Processes(), os.Getpid())...)
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
 	var names *pods.Names
-	for _, of := range takers[:min(mostTakers, len(takers))] {
+	takers = takers[:min(mostTakers, len(takers))]
+	var all []int
+	for _, t := range takers {
+		all = append(append(all, t.PID), t.Others...)
+	}
+	clients := proc.ClientsAmong(all, b.of.Members())
+	for _, of := range takers {
 		t := Taker{Taker: of}
+		t.Client = !slices.ContainsFunc(append([]int{t.PID}, t.Others...), func(pid int) bool { return !clients[pid] })
 		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
 			t.PID = 0
 		} else {
@@ -234,10 +247,11 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; !m.Connected {
-		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At)...),
+		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
+		m.Stopped = w.blocked.stopped()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		if interrupted {
 			rep.Ended = explain.Interrupted
@@ -320,10 +334,21 @@ const (
 	greatestHarm = 0.5
 )
 
+// parks reports a program of Go. Its threads wait where they have nothing to run: who waits for a lock is taken off its
+// thread (runtime, HACKING.md).
+func parks(pid int) bool {
+	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.Section(".go.buildinfo") != nil
+}
+
 // locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that
 // waits for what a client sends has nothing to do. wall is in s.
-func (x *scheduler) locks(wall float64) []explain.Part {
-	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed {
+func (x *scheduler) locks(wall float64, of *service.Service) []explain.Part {
+	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed || parks(of.PID) {
 		return nil
 	}
 	a := x.seen.Ends

@@ -90,8 +90,7 @@ func (m *Minute) queue() queueing {
 // ofClients reports that all processes of a program are clients of the service.
 func (m *Minute) ofClients(t Taker) bool {
 	all := append([]int{t.PID}, t.Others...)
-	return m.Ends != nil && t.Processes == len(all) &&
-		!slices.ContainsFunc(all, func(pid int) bool { return !m.Ends.Clients[pid] })
+	return t.Processes == len(all) && !slices.ContainsFunc(all, func(pid int) bool { return !m.client(t, pid) })
 }
 
 // wait is how long a session waits for each second on one of so many CPUs, which need not be whole: the machine repair

@@ -19,7 +19,8 @@ import (
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
-	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.interrupted} {
+	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.within, m.throttled, m.halted,
+		m.interrupted} {
 		for _, f := range look() {
 			if f.Elsewhere = true; f.Matters() {
 				list = append(list, f)
@@ -46,7 +47,9 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool {
 			return e.Kind == chain.Asleep || e.Kind == chain.Remote
 		})
-		list = slices.DeleteFunc(list, func(f explain.Finding) bool { return f.Part == explain.Locks && still.Value < half })
+		list = slices.DeleteFunc(list, func(f explain.Finding) bool {
+			return f.Part == explain.Locks && f.Parameter != explain.Keeper && still.High < half
+		})
 	}
 	return list
 }

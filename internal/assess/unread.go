@@ -2,24 +2,29 @@ package assess
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
-// Requests are those that clients have sent and the service has not read yet, the means of all looks.
+// Requests are those of its clients, the means of all looks.
 type Requests struct {
-	Connections float64 `json:"connections"`
-	Unread      float64 `json:"unread"` // of them, with something to read
+	Connections float64 `json:"connections"` // with those that the service has not taken yet
+	Unread      float64 `json:"unread"`      // of them, with something to read
+	AtWork      float64 `json:"at_work"`     // of them, that wait for an answer, over TCP
 	Looks       int     `json:"looks"`
 }
 
 // unread looks at connections now and then.
 type unread struct {
-	sum  Requests
-	next time.Time
+	sum    Requests
+	atWork proc.Open
+	asked  map[string]proc.Open // by server
+	next   time.Time
 }
 
 // A look at all connections comes once a second, and more seldom where it takes long.
@@ -33,9 +38,14 @@ func (u *unread) look(members func() []int) {
 	if began.Before(u.next) {
 		return
 	}
-	if connections, waits := proc.Requests(members()); connections > 0 {
-		u.sum.Connections, u.sum.Unread, u.sum.Looks = u.sum.Connections+float64(connections), u.sum.Unread+float64(waits),
-			u.sum.Looks+1
+	r := proc.RequestsOf(members())
+	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
+	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
+	for address, open := range r.Asked {
+		if u.asked == nil {
+			u.asked = map[string]proc.Open{}
+		}
+		u.asked[address] = u.asked[address].Add(open)
 	}
 	u.next = began.Add(max(unreadEach, unreadPause*time.Since(began)))
 }
@@ -43,28 +53,66 @@ func (u *unread) look(members func() []int) {
 // mean is what the looks showed; nil: no connection.
 func (u *unread) mean() *Requests {
 	n := float64(u.sum.Looks)
-	if n == 0 {
+	if u.sum.Connections == 0 {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, u.sum.Looks}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Looks}
 }
 
-// crowded is the share of the CPUs' time in use from which the CPUs are why requests wait.
-const crowded = 0.9
+// crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
+// service's threads have work for each request that waits where CPUs cannot be why: its threads wait for nothing that
+// the kernel has.
+const (
+	crowded = 0.9
+	idles   = 0.25
+)
 
-// untaken are requests that wait though CPUs are idle: too few threads take them, or something holds those.
+// onlyOne is how near to one the number of threads with work is where that is one which always has some: requests wait
+// until it comes to them, and its levers shorten that.
+const onlyOne = 0.1
+
+// untaken are requests that wait though CPUs are idle, or the service's threads are: too few threads take them, or
+// something holds those.
 func (m *Minute) untaken() []explain.Finding {
 	r := m.Requests
-	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || *m.Host.Busy >= crowded || m.Host.Bound() ||
-		m.Throttled != nil && *m.Throttled > 0 {
+	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || m.Throttled != nil && *m.Throttled > 0 {
+		return nil
+	}
+	at := m.Report.Busy / max(m.Report.Wall, 1e-9)
+	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread || math.Abs(at-1) < onlyOne {
 		return nil
 	}
 	share := r.Unread / r.Connections
 	return []explain.Finding{{Parameter: "threads that take requests", Part: explain.Application, Number: r.Unread,
 		Unit: "connections", N: int64(r.Looks),
 		Explains: &share, AtMost: result.Finite(1),
-		Text: fmt.Sprintf("on %s of %s connections a request waits to be read, while CPUs are %s busy",
-			explain.Plain(r.Unread), explain.Plain(r.Connections),
+		Text: fmt.Sprintf("on %s of %s connections a request waits to be taken, while on average %s of its threads have work "+
+			"and CPUs are %s busy", explain.Plain(r.Unread), explain.Plain(r.Connections), explain.Plain(at),
 			result.Share(*m.Host.Busy)),
 		Step: "raise the number of threads or workers of its pool, or find what holds them"}}
+}
+
+// within are requests that are neither at a thread that has work nor at a server: a limit, a pool or a timer of the
+// service's own holds them.
+func (m *Minute) within() []explain.Finding {
+	r := m.Requests
+	if r == nil || m.Connected || r.AtWork < 1 || r.Looks < followed {
+		return nil
+	}
+	at := m.Report.Busy / max(m.Report.Wall, 1e-9)
+	held, where := r.AtWork-r.Unread-at, ""
+	for _, a := range m.Asked {
+		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); where == "" && a.Requests > 0 {
+			where = fmt.Sprintf("; %s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))
+		}
+	}
+	if held < 1 || held < half*r.AtWork {
+		return nil
+	}
+	share := held / r.AtWork
+	return []explain.Finding{{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
+		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, whose threads have work %s at a time%s",
+			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at), where),
+		Step: "look for what holds them: a limit of its own on connections or rates, a pool, or a timer"}}
 }

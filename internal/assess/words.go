@@ -64,9 +64,10 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 		says = []string{fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
 			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")), "if that is all of it, " + goes}
 	}
-	if share := m.Report.Busy / m.Report.Wall; share < hardly { // a sentence of its own: both in one are too long
-		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
-			result.Format(m.Report.Wall, "s")))
+	if share := m.Report.Busy / m.Report.Wall; share < hardly {
+		says = append(says, fmt.Sprintf("it was active for only %s of %s, so that no lever saves much",
+			result.Format(m.Report.Busy, "s"), result.Format(m.Report.Wall, "s")))
+		return given(append(says, joined(set)...))
 	}
 	few := m.few()
 	if first == nil {
@@ -147,6 +148,9 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 		return l.AtMost != nil && l.Open() && (m.worst() == nil || l.Name != lever.Log && l.Name != lever.Data)
 	})
 	const much = 0.1
+	if m.Report.Busy < hardly*m.Report.Wall { // whatever it could save, nobody would notice
+		return nil
+	}
 	best := ofTime(open, func(l *lever.Lever) bool { return l.Likely != nil && *l.Likely >= lever.Margin })
 	slices.SortStableFunc(best, func(a, b lever.Lever) int {
 		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))

@@ -129,15 +129,16 @@ type Account struct {
 	Clients map[int]bool `json:"clients"`
 
 	all    bool
-	serves map[int]bool // threads that were seen to wait for a client
-	own    map[int]bool // and those that wait for work of the server's own
-	ended  map[int]int  // waits for a client, by the process that ended them
-	woken  map[int]int  // by threads of the service
+	serves map[int]bool    // threads that were seen to wait for a client
+	own    map[int]bool    // and those that wait for work of the server's own
+	locked map[int]float64 // s that each thread of the service waited as for a lock, in windows
+	ended  map[int]int     // waits for a client, by the process that ended them
+	woken  map[int]int     // by threads of the service
 }
 
 // New is an empty account: of all threads of the service, or of those that serve clients.
 func New(all bool) *Account {
-	return &Account{all: all, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{},
+	return &Account{all: all, locked: map[int]float64{}, own: map[int]bool{}, Own: map[int]bool{}, Clients: map[int]bool{}, serves: map[int]bool{},
 		ended: map[int]int{}, woken: map[int]int{}}
 }
 
@@ -146,6 +147,15 @@ const (
 	mainClient = 0.1
 	answered   = 0.25
 )
+
+// queues is the share of its time from which a thread takes turns with others at a lock.
+const queues = 0.02
+
+// hands reports that a thread hands out work: it waits for clients, and never as those do that it wakes. A pool's
+// threads have nothing to do meanwhile.
+func (a *Account) hands(by *lane) bool {
+	return a.all && by.Member && a.serves[by.TID] && a.locked[by.TID] < queues*floats.Sum(a.Lengths)
+}
 
 // serve finds the clients.
 func (a *Account) serve() {

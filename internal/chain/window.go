@@ -195,8 +195,13 @@ func (w *window) book(l *lane, t uint64, moment int, seconds float64) {
 	if !ok {
 		return
 	}
-	if part == explain.Locks && s.word == 0 && s.interrupt {
-		return // its time was over: a pool has nothing to do
+	if part == explain.Locks && s.word == 0 {
+		if s.interrupt {
+			return // its time was over: a pool has nothing to do
+		}
+		if w.account.locked[l.TID] += seconds; s.by != nil && w.account.hands(s.by) {
+			return
+		}
 	}
 	a, end := w.account, w.follow(l, t, moment)
 	shares := a.Windows[len(a.Windows)-1]

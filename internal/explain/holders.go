@@ -65,6 +65,29 @@ func (r *Report) Holding() (f Finding, found bool) {
 	return f, true
 }
 
+// Keeper is the name of the finding of Keeping.
+const Keeper = "session that holds locks"
+
+// Keeping is the finding that sessions wait for the locks of one that computes meanwhile: what it does within its
+// transaction is long.
+func (r *Report) Keeping() (f Finding, found bool) {
+	locks := r.Part(Locks)
+	for _, b := range r.Blockers {
+		if b.Part != DatabaseCPU || b.PID == 0 || b.Held < half || b.Held*float64(b.Share.N) < 3 || r.Busy <= 0 {
+			continue
+		}
+		seconds := b.Held * b.Share.Value * locks.Seconds
+		f = Finding{Parameter: Keeper, Part: Locks, Number: seconds, Unit: "s", N: int64(b.Share.N),
+			Explains: result.Finite(min(1, seconds/r.Busy)),
+			AtMost:   result.Finite(min(1, max(seconds, r.Highest(Locks, DatabaseCPU, RunQueue))/r.Busy)),
+			Step:     "have it take its locks as late as it can, or commit more often" + r.end(b)}
+		f.Text = fmt.Sprintf("%s of active time goes to waits for locks that one session holds while it runs: %s",
+			result.Share(*f.Explains), b.Who())
+		return f, true
+	}
+	return f, false
+}
+
 // end is a clause with the statement that ends a session which others wait for all the while; "": there is none, or it
 // holds no more.
 func (r *Report) end(b Blocker) string {

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"encoding/binary"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -144,7 +143,8 @@ const (
 type unixSocket struct {
 	inode, peer uint64 // peer is 0 where there is none
 	name        string
-	unread      bool
+	listens     bool
+	unread      int // bytes; of one that listens, connections that nobody has taken yet
 }
 
 // eachUnix goes through them.
@@ -163,13 +163,13 @@ func eachUnix(f func(unixSocket)) {
 		if err != nil {
 			continue
 		}
-		x := unixSocket{inode: uint64(binary.NativeEndian.Uint32(a[4:]))}
+		x := unixSocket{inode: uint64(binary.NativeEndian.Uint32(a[4:])), listens: a[2] == listening}
 		for _, at := range attributes {
 			switch {
 			case at.Attr.Type == unixPeer && len(at.Value) >= 4:
 				x.peer = uint64(binary.NativeEndian.Uint32(at.Value))
 			case at.Attr.Type == unixUnread && len(at.Value) >= 4:
-				x.unread = binary.NativeEndian.Uint32(at.Value) > 0
+				x.unread = int(binary.NativeEndian.Uint32(at.Value))
 			case at.Attr.Type == unixName && len(at.Value) > 0:
 				if x.name = strings.TrimRight(string(at.Value), "\x00"); x.name != "" && x.name[0] == 0 {
 					x.name = "@" + x.name[1:]
@@ -178,40 +178,4 @@ func eachUnix(f func(unixSocket)) {
 		}
 		f(x)
 	}
-}
-
-// Requests are how many connections of clients processes have, and on how many of them something came that nobody has
-// read yet.
-func Requests(pids []int) (connections, unread int) {
-	own := map[uint64]bool{}
-	for _, pid := range pids {
-		maps.Copy(own, sockets(pid))
-	}
-	if len(own) == 0 {
-		return 0, 0
-	}
-	count := func(waits bool) {
-		if connections++; waits {
-			unread++
-		}
-	}
-	eachUnix(func(x unixSocket) {
-		if own[x.inode] && x.peer != 0 && x.name != "" {
-			count(x.unread)
-		}
-	})
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pids[0])))
-	if err != nil {
-		return connections, unread
-	}
-	asked := askedTCP(fs)
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
-		lines, _ := list()
-		for _, l := range lines {
-			if l.St == established && own[l.Inode] && asked[l.Inode] == "" { // it was accepted
-				count(l.RxQueue > 0)
-			}
-		}
-	}
-	return connections, unread
 }

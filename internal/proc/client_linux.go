@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -36,6 +37,35 @@ func ClientOf(pid int) int {
 		}
 	}
 	return 0
+}
+
+// ClientsAmong are those of some processes that have a connection which others of this host serve: each has the other
+// end.
+func ClientsAmong(some, servers []int) map[int]bool {
+	peers := map[uint64]bool{}
+	for _, pid := range servers {
+		own := sockets(pid)
+		if len(own) == 0 {
+			continue
+		}
+		for inode, server := range Servers(pid) {
+			if server != "" { // which it asks itself
+				delete(own, inode)
+			}
+		}
+		for _, ends := range []map[uint64]bool{unixPeers(own), loopback(pid, own)} {
+			maps.Copy(peers, ends)
+		}
+	}
+	found := map[int]bool{}
+	for _, pid := range some {
+		for inode := range sockets(pid) {
+			if peers[inode] {
+				found[pid] = true
+			}
+		}
+	}
+	return found
 }
 
 // sockets are those of a process, by inode.

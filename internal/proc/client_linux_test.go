@@ -28,8 +28,8 @@ func TestClientOf(t *testing.T) {
 		}
 		testkit.Is(t, os.Getpid(), Listener(os.Getpid(), l.Addr().String()), network, "listens")
 		for _, want := range []int{0, 1} {
-			if connections, unread := Requests([]int{os.Getpid()}); connections != 1 || unread != want {
-				t.Errorf("%s: %d connections, %d unread, want %d", network, connections, unread, want)
+			if r := RequestsOf([]int{os.Getpid()}); r.Connections != 1 || r.Unread != want {
+				t.Errorf("%s: %d connections, %d unread, want %d", network, r.Connections, r.Unread, want)
 			}
 			if _, err := client.Write([]byte{0}); err != nil { // loopback delivers it before the call returns
 				t.Fatal(err)
@@ -42,6 +42,8 @@ func TestClientOf(t *testing.T) {
 		testkit.OK(t, other.Start())
 		f.Close()
 		client.Close()
+		testkit.Same(t, map[int]bool{other.Process.Pid: true}, ClientsAmong([]int{1, other.Process.Pid}, []int{os.Getpid()}), network)
+		testkit.Is(t, 0, len(ClientsAmong([]int{os.Getpid()}, []int{other.Process.Pid})), network, "its server")
 		l.Close()
 		testkit.Is(t, 0, Listener(os.Getpid(), l.Addr().String()), network, "listens after the end")
 		testkit.Is(t, other.Process.Pid, ClientOf(os.Getpid()), network)
@@ -49,4 +51,19 @@ func TestClientOf(t *testing.T) {
 		_ = other.Wait()
 		server.Close()
 	}
+}
+
+// TestOpen: who sent last waits for the other, and within one tick the slow ones decide.
+func TestOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, answered, since, before uint32
+		want                           Open
+	}{
+		"nothing came yet": {0, 0, 40, 40, Open{}}, "new": {1, 0, 3, 3, Open{Asked: 1}}, "answered": {5, 5, 90, 40, Open{}},
+		"asked again": {5, 4, 40, 90, Open{Asked: 1, Long: 1}}, "in a tick": {5, 4, 40, 40, Open{Same: 1}},
+	} {
+		testkit.Same(t, c.want, open(c.asked, c.answered, c.since, c.before), name)
+	}
+	testkit.Is(t, 11, Open{Asked: 1, Long: 1, Same: 10}.Count(), "a slow server")
+	testkit.Is(t, 1, Open{Asked: 1, Same: 10}.Count(), "a quick one")
 }

@@ -8,5 +8,8 @@ func ClientOf(int) int { return 0 }
 // Listener is the process that listens at an address; 0: nobody looks here.
 func Listener(int, string) int { return 0 }
 
-// Requests are of no connections: nobody looks here.
-func Requests([]int) (connections, unread int) { return 0, 0 }
+// RequestsOf are none: nobody looks here.
+func RequestsOf([]int) Requests { return Requests{} }
+
+// ClientsAmong are none: nobody looks here.
+func ClientsAmong([]int, []int) map[int]bool { return nil }

@@ -32,3 +32,6 @@ func container(string, []host.Database) (*Service, error) { return nil, errLinux
 
 // Pods are none here.
 func Pods() []string { return nil }
+
+// Throttles are none here.
+func (s *Service) Throttles() []Throttle { return nil }

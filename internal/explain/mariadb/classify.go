@@ -37,9 +37,10 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 		return explain.LogWait, state, false
 	case has("writing to net", "reading from net", "sending to client", "receiving from client", "waiting for client"):
 		return explain.Application, state, false
-	case has("user sleep", "user lock"):
+	case has("user sleep"):
 		return explain.OtherWaits, state, false
-	case has("waiting for", "locked") && has("lock", "table flush", "flush"):
+	case has("user lock"), // GET_LOCK(), which another session has
+		has("waiting for", "locked") && has("lock", "table flush", "flush"):
 		return explain.Locks, state, false
 	case has("waiting"):
 		return explain.OtherWaits, state, false
@@ -90,4 +91,5 @@ var meanings = map[string]string{
 	"wait/io/file/innodb/innodb_data_file":    "data from disk",
 	"wait/io/file/innodb/innodb_log_file":     "log on its way to the device",
 	"user sleep":                              "SLEEP() was called",
+	"user lock":                               "a lock by GET_LOCK(), which another has",
 }

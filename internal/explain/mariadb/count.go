@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 )
 
 // waitingNow is how many transactions wait for a row.
 const waitingNow = "innodb_row_lock_current_waits"
+
+// pending is our own counter, ms, of waits for a row that lasted from one count to the next: the server's own grows when
+// they end.
+const pending = "row_lock_pending"
 
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
@@ -21,6 +26,12 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values[strings.ToLower(r.Text(0))] = r.Int(1)
 	}
 	s.waiting = c.Values[waitingNow] > 0
+	now := time.Now()
+	if !s.last.IsZero() { // as many as at both ends, or fewer
+		s.pending += min(s.now, float64(c.Values[waitingNow])) * now.Sub(s.last).Seconds()
+	}
+	s.now, s.last = float64(c.Values[waitingNow]), now
+	c.Values[pending] = int64(s.pending * 1000)
 	delete(c.Values, waitingNow) // it is no counter: it falls
 	if s.files {
 		if rows, err = s.Ask(ctx, files); err != nil {
@@ -107,11 +118,15 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		a.Log.Timed((g.Get("log_write_time")+g.Get("log_sync_time"))*ns, max(1, min(g.Get("log_writes"), g.Get("log_syncs"))))
 		a.Log.Source = "performance_schema.file_summary_by_event_name"
 	}
-	if waits := g.Get("innodb_row_lock_waits"); waits > 0 {
+	if waits, long := g.Get("innodb_row_lock_waits"), g.Get(pending)*1e-3; waits > 0 || long > 0 {
 		rest := 0.5e-3 * waits // each counts in whole ms
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"},
+		rows := explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"},
 			Seconds: g.Get("innodb_row_lock_time")*1e-3 + rest, Early: rest,
-			Count: int64(waits), Source: "Innodb_row_lock_time", From: explain.Executing})
+			Count: int64(waits), Source: "Innodb_row_lock_time", From: explain.Executing}
+		if long > 2*rows.Seconds { // of waits that have not ended
+			rows.Seconds, rows.Early, rows.Source = long, 0, "Innodb_row_lock_current_waits"
+		}
+		a.Counted = append(a.Counted, rows)
 	}
 	switch {
 	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:

@@ -16,7 +16,8 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	holding, _ := f.Holding()
-	for _, x := range []explain.Finding{f.pauses(), holding, f.connections(), f.turns(), f.pool(), f.logBuffer(),
+	keeping, _ := f.Keeping()
+	for _, x := range []explain.Finding{f.pauses(), holding, keeping, f.connections(), f.turns(), f.pool(), f.logBuffer(),
 		f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)

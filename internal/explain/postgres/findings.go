@@ -17,7 +17,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.commitDelay, f.checkpoints, f.connections,
+	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
 		f.temporary, f.standby, f.cache,
 		f.backendWrites, f.autovacuum} {
 		if x, ok := look(); ok && x.Matters() {

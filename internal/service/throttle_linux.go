@@ -1,0 +1,40 @@
+package service
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Throttles are the limits on devices of its control group, and of those around it.
+func (s *Service) Throttles() (list []Throttle) {
+	for _, at := range pathsOf(s.PID, "blkio") {
+		for ; ; at = path.Dir(at) {
+			if g, err := findGroup(at); err == nil {
+				list = append(list, g.throttles()...)
+			}
+			if at == "/" || at == "." {
+				break
+			}
+		}
+	}
+	return list
+}
+
+func (g *group) throttles() []Throttle {
+	dir, v1 := g.dirs["blkio"]
+	if !v1 {
+		dir = g.dirs[""]
+	}
+	if dir == "" {
+		return nil
+	}
+	list := throttles(v1, func(name string) string {
+		b, _ := os.ReadFile(filepath.Join(dir, name))
+		return string(b)
+	})
+	for i := range list {
+		list[i].File = filepath.Join(dir, list[i].File)
+	}
+	return list
+}
