@@ -18,6 +18,13 @@ func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.
 	first := m.First(levers)
 	gained := lever.Brief(levers, first, most, check, m.shows)
 	next := &gained[len(gained)-1]
+	m.serverSteps(next, first)
+	next.Blocks = next.Blocks[:min(max(1, most), lever.MostSteps, len(next.Blocks))]
+	return append([]document.Section{m.whole(most > 0)}, gained...)
+}
+
+// serverSteps adds what to do in the server to what to do next: before all else if that is first.
+func (m *Minute) serverSteps(next *document.Section, first string) {
 	for _, f := range m.Server() {
 		step := document.Line{Text: "In the server: " + f.Step}
 		if f.Elsewhere {
@@ -31,8 +38,6 @@ func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.
 			next.Blocks = append(next.Blocks, step)
 		}
 	}
-	next.Blocks = next.Blocks[:min(max(1, most), lever.MostSteps, len(next.Blocks))]
-	return append([]document.Section{m.whole(most > 0)}, gained...)
 }
 
 // Tells are sentences on what its server tells of its settings, and on who held its locks.

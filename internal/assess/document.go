@@ -13,8 +13,9 @@ import (
 // Sections are what a report says of the service: its time, the levers on it, the minute second
 // by second, then what its database tells.
 func (m *Minute) Sections(levers []lever.Lever) []document.Section {
-	out := append([]document.Section{m.time(), m.endings(), m.limitsOf(), m.crossed(), m.serverSection()},
-		lever.Sections(levers, true)...)
+	gained := lever.Sections(levers, true)
+	m.serverSteps(&gained[len(gained)-1], m.First(levers))
+	out := append([]document.Section{m.time(), m.endings(), m.limitsOf(), m.crossed(), m.serverSection()}, gained...)
 	out = append(out, m.blockers(), m.statements(), m.course(), m.policies())
 	if m.Connected {
 		out = append(out, document.Titled("Wait events, and what they mean", events(&m.Report)),
