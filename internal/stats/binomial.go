@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -28,8 +29,9 @@ func Fisher(k1, n1, k2, n2 int) float64 {
 	if n1 <= 0 || n2 <= 0 || k == 0 || k == n1+n2 {
 		return 1
 	}
-	all := logChoose(n1+n2, k)
-	table := func(i int) float64 { return logChoose(n1, i) + logChoose(n2, k-i) - all }
+	choose := func(n, k int) float64 { return combin.LogGeneralizedBinomial(float64(n), float64(k)) }
+	all := choose(n1+n2, k)
+	table := func(i int) float64 { return choose(n1, i) + choose(n2, k-i) - all }
 	seen := table(k1) + 1e-7 // equal tables round differently
 	p := 0.0
 	for i := max(0, k-n2); i <= min(k, n1); i++ {
@@ -38,9 +40,4 @@ func Fisher(k1, n1, k2, n2 int) float64 {
 		}
 	}
 	return min(p, 1)
-}
-
-func logChoose(n, k int) float64 {
-	lg := func(i int) float64 { v, _ := math.Lgamma(float64(i + 1)); return v }
-	return lg(n) - lg(k) - lg(n-k)
 }

@@ -3,7 +3,7 @@ package stats
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/stat"
 
 	"hostlab/internal/result"
 )
@@ -15,7 +15,7 @@ import (
 func PairedT(d []float64, alpha float64) result.Estimate {
 	n := float64(len(d))
 	iv := result.Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), N: len(d)}
-	mean, variance := moments(d)
+	mean := Mean(d)
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return iv
 	}
@@ -23,44 +23,16 @@ func PairedT(d []float64, alpha float64) result.Estimate {
 	if len(d) < 2 {
 		return iv
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1 - alpha/2)
-	h := t * math.Sqrt(variance/n)
+	h := student(n-1, alpha) * math.Sqrt(Variance(d)/n)
 	iv.Low, iv.High = mean-h, mean+h
 	return iv
 }
 
 // Mean returns the mean of x, NaN for none.
-func Mean(x []float64) float64 {
-	mean, _ := moments(x)
-	return mean
-}
+func Mean(x []float64) float64 { return stat.Mean(x, nil) }
 
-// Variance returns the unbiased variance of x, NaN for fewer than two.
-func Variance(x []float64) float64 {
-	_, variance := moments(x)
-	return variance
-}
-
-// moments returns the mean of d and its unbiased variance, NaN where there are
-// too few values for them.
-func moments(d []float64) (mean, variance float64) {
-	n := float64(len(d))
-	sum := 0.0
-	for _, x := range d {
-		sum += x
-	}
-	mean = sum / n
-	// The second sum is 0 but for rounding, which it takes back.
-	squares, rest := 0.0, 0.0
-	for _, x := range d {
-		squares += (x - mean) * (x - mean)
-		rest += x - mean
-	}
-	if len(d) < 2 {
-		return mean, math.NaN()
-	}
-	return mean, max(squares-rest*rest/n, 0) / (n - 1)
-}
+// Variance returns the unbiased variance of x, NaN for fewer than two. Rounding makes none below 0.
+func Variance(x []float64) float64 { return max(stat.Variance(x, nil), 0) }
 
 // Spread returns 1.4826 times the median absolute deviation of d from its median:
 // the standard deviation of normal d, but hardly moved by outliers. It is 0 when
@@ -72,4 +44,21 @@ func Spread(d []float64) float64 {
 		a[i] = math.Abs(x - m)
 	}
 	return 1.4826 * Median(a)
+}
+
+// RatioOfSums is that of x to size over stretches that differ in size, with an interval by
+// linearisation (Cochran, Sampling Techniques, 1977, chapter 6).
+func RatioOfSums(x, size []float64, alpha float64) result.Estimate {
+	var sum, all float64
+	for i := range x {
+		sum, all = sum+x[i], all+size[i]
+	}
+	ratio, n := sum/all, float64(len(x))
+	d := make([]float64, len(x))
+	for i := range x {
+		d[i] = ratio + (x[i]-ratio*size[i])*n/all
+	}
+	e := PairedT(d, alpha)
+	e.Value = ratio
+	return e
 }

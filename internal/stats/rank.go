@@ -4,8 +4,11 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"hostlab/internal/result"
 )
@@ -53,13 +56,14 @@ func QuantileInterval(x []float64, q, alpha float64) result.Estimate {
 	// The number of values below the quantile is B ~ Bin(n, q). The largest l with
 	// P(B < l) <= alpha/2 bounds it from below, the smallest u with
 	// P(B >= u) <= alpha/2 from above (1-based ranks).
+	law := distuv.Binomial{N: float64(n), P: q}
 	l, u := 0, n+1
 	cdf := 0.0
 	for k := 0; k <= n; k++ {
 		if cdf <= alpha/2 { // cdf is P(B < k) here
 			l = k
 		}
-		cdf += binomialPMF(n, k, q)
+		cdf += law.Prob(float64(k))
 		if 1-cdf <= alpha/2 { // 1-cdf is P(B >= k+1)
 			u = k + 1
 			break
@@ -74,10 +78,28 @@ func QuantileInterval(x []float64, q, alpha float64) result.Estimate {
 	return e
 }
 
-func binomialPMF(n, k int, p float64) float64 {
-	lg := func(x float64) float64 { v, _ := math.Lgamma(x); return v }
-	a, b := float64(k), float64(n-k)
-	return math.Exp(lg(float64(n)+1) - lg(a+1) - lg(b+1) + a*math.Log(p) + b*math.Log1p(-p))
+// Ranks returns the rank of each value of x, from 0; equal ones share their mean.
+func Ranks(x []float64) []float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	r := make([]float64, len(x))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && x[order[j]] == x[order[i]] {
+			j++
+		}
+		if j == i { // NaN
+			j++
+		}
+		for k := i; k < j; k++ {
+			r[order[k]] = float64(i+j-1) / 2
+		}
+		i = j
+	}
+	return r
 }
 
 // PairedRatio estimates a/b over blocks from their logarithms, with interval.
