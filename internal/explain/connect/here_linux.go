@@ -37,7 +37,7 @@ func Here(kind string, pid int) (*DSN, error) {
 	if !ok {
 		return nil, errors.New("its client takes a network address; name the server by a DSN")
 	}
-	file, err := socketOf(pid, form)
+	file, err := socketOf(pid, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func mariaHere(kind string, pid int, file string) (*DSN, error) {
 
 // socketOf finds the socket file on which a process listens. Its open files tell, to root and
 // to its own user; else there must be only one of its kind here.
-func socketOf(pid int, form *lazyre.Regexp) (string, error) {
+func socketOf(pid int, kind string) (string, error) {
 	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // its own network namespace
 	if err != nil {
 		return "", fmt.Errorf("the server of process %d has ended", pid)
@@ -121,13 +121,16 @@ func socketOf(pid int, form *lazyre.Regexp) (string, error) {
 		}
 	}
 	for _, s := range all.Rows {
-		if uint64(s.Flags)&listens == 0 || !form.MatchString(s.Path) || !filepath.IsAbs(s.Path) {
-			continue
+		if uint64(s.Flags)&listens == 0 || !filepath.IsAbs(s.Path) || strings.HasPrefix(filepath.Base(s.Path), "mysqlx") {
+			continue // which speaks MySQL's other protocol
 		}
-		if own[fmt.Sprintf("socket:[%d]", s.Inode)] {
+		usual := sockets[kind].MatchString(s.Path)
+		if own[fmt.Sprintf("socket:[%d]", s.Inode)] && (usual || kind != "postgresql") { // whose name has the port
 			return inside(pid, s.Path), nil
 		}
-		found = append(found, s.Path)
+		if usual {
+			found = append(found, s.Path)
+		}
 	}
 	slices.Sort(found)
 	switch found = slices.Compact(found); {

@@ -43,7 +43,7 @@ func TestHere(t *testing.T) {
 			},
 			func(bin, dir string) []string {
 				return []string{filepath.Join(bin, "mariadbd"), "--no-defaults", "--datadir=" + dir + "/data",
-					"--socket=" + dir + "/my.sock", "--skip-networking"}
+					"--socket=" + dir + "/server", "--skip-networking"}
 			}},
 	} {
 		t.Run(s.kind, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestHere(t *testing.T) {
 				// Another user is refused with the statement that lets it in; an administrator types that.
 				client := func(statement string) *exec.Cmd {
 					if s.kind == "mariadb" {
-						return exec.Command("mariadb", "--no-defaults", "--socket="+dir+"/my.sock", "-e", statement)
+						return exec.Command("mariadb", "--no-defaults", "--socket="+dir+"/server", "-e", statement)
 					}
 					return run([]string{filepath.Join(filepath.Dir(found[0]), "psql"), "-h", dir, "-p", "54390", "-c", statement})
 				}
