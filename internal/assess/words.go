@@ -65,8 +65,12 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")), "if that is all of it, " + goes}
 	}
 	if share := m.Report.Busy / m.Report.Wall; share < hardly {
-		says = append(says, fmt.Sprintf("it was active for only %s of %s, so that no lever saves much",
-			result.Format(m.Report.Busy, "s"), result.Format(m.Report.Wall, "s")))
+		so := ", so that no lever saves much"
+		if !m.Connected && m.Why != "" {
+			so = "; whether its sessions wait, as for locks, does not show: name the server with --dsn"
+		}
+		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
+			result.Format(m.Report.Wall, "s"))+so)
 		return given(append(says, joined(set)...))
 	}
 	few := m.few()
@@ -151,7 +155,9 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	if m.Report.Busy < hardly*m.Report.Wall { // whatever it could save, nobody would notice
 		return nil
 	}
-	best := ofTime(open, func(l *lever.Lever) bool { return l.Likely != nil && *l.Likely >= lever.Margin })
+	best := ofTime(open, func(l *lever.Lever) bool { // what is likely of other waits alone, with no bound, is a guess
+		return l.Likely != nil && *l.Likely >= lever.Margin && (l.Expected() != nil || l.Share == nil || *l.Share >= lever.Margin)
+	})
 	slices.SortStableFunc(best, func(a, b lever.Lever) int {
 		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
 	})

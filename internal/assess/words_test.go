@@ -18,6 +18,13 @@ func withOther(m *Minute, other proc.Taker) *Minute {
 
 // TestVerdicts reads the answer of many made-up minutes: what the time goes to first, then the number, then
 // what to type, in at most 25 words a sentence.
+// TestHardlySeen: of a database whose sessions could not be seen, nobody knows whether they wait.
+func TestHardlySeen(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 0.2, explain.RunQueue: 0.2})
+	m.Service, m.Why = service.Service{Kind: service.Database, Name: "MariaDB", PID: 7}, "no socket file shows"
+	testkit.Has(t, m.Verdict(nil), "It was active for only 400 ms of 60.0 s; whether its sessions wait, as for locks, does not show")
+}
+
 func TestVerdicts(t *testing.T) {
 	parts := func(cpu, queue, log, read, lock, application float64) map[explain.PartName]float64 {
 		return map[explain.PartName]float64{explain.DatabaseCPU: cpu, explain.RunQueue: queue, explain.LogWait: log,

@@ -134,8 +134,10 @@ func socketOf(pid int, kind string) (string, error) {
 	}
 	slices.Sort(found)
 	switch found = slices.Compact(found); {
-	case len(own) > 0 || len(found) == 0:
+	case len(own) > 0:
 		return "", errors.New("the server listens on no socket file; name it by a DSN")
+	case len(found) == 0:
+		return "", errors.New("no socket file of a usual name shows to this user; name the server by a DSN")
 	case len(found) > 1:
 		return "", fmt.Errorf(
 			"%d servers listen on socket files, and this user may not see which is whose; name one by a DSN",
