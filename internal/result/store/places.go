@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 
@@ -112,43 +111,15 @@ func inOrder(r *result.Run, line int) error {
 		r.Seq, line)
 }
 
-// checkCount compares runs.jsonl with what ended.json counts, which tells a file
-// that was cut. torn says that a torn last line was dropped; if that is all that is
-// missing, the experiment counts as not ended, so that a resume does the run again,
-// and reopened is true.
-func (r *Record) checkCount(torn bool) (reopened bool, err error) {
-	name := filepath.Join(r.Dir, runsFile)
-	have := len(r.Runs)
-	switch {
-	case r.End == nil || have == r.End.Runs && !torn:
-		return false, nil
-	case torn && have == r.End.Runs-1:
-		r.End = nil
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf(
-				"%s: the torn line was the last run of an experiment that had ended, so it counts as not ended; resume it", name))
-		return true, nil
-	case torn:
-		return false, fmt.Errorf(
-			"%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file "+
-				"from a copy", name, have, endFile, r.End.Runs)
+// checkCount compares runs.jsonl with what ended.json counts, which tells a file that was cut. All of its lines were on
+// the disk before ended.json was made, so that no crash tears one afterwards.
+func (r *Record) checkCount() error {
+	if r.End == nil || len(r.Runs) == r.End.Runs {
+		return nil
 	}
-	return false, fmt.Errorf("%s: has %d lines, and %s counts %d: lines were lost or added; take the file from a copy",
-		name,
-		have, endFile, r.End.Runs)
-}
-
-// removeEnd takes back the end of an experiment whose last run was lost, before its
-// torn line is cut off: afterwards, nothing would tell it from a file that was cut.
-func removeEnd(f *folder) error {
-	name := filepath.Join(f.Name(), endFile)
-	if err := f.Remove(endFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s: %w", name, why(err))
-	}
-	if err := syncDir(f.Name()); err != nil {
-		return fmt.Errorf("cannot record in %s: %w", f.Name(), why(err))
-	}
-	return nil
+	return fmt.Errorf(
+		"%s: has %d whole lines, and %s counts %d: lines were lost or added; take the file from a copy",
+		filepath.Join(r.Dir, runsFile), len(r.Runs), endFile, r.End.Runs)
 }
 
 // noRoom is an error of a disk that is full.
