@@ -9,18 +9,15 @@ import (
 	"hostlab/internal/result"
 )
 
-// place is where in the plan a run belongs.
-type place struct{ block, plot, slot int }
-
 // places is what was recorded at each place: the highest attempt, negative once
 // one was OK.
-type places map[place]int
+type places map[result.At]int
 
 const settled = math.MinInt
 
 // add checks a run against the plan and takes it in.
 func (ps places) add(r *result.Run, x *result.Experiment) error {
-	p := place{r.Block, r.Plot, r.Slot}
+	p := r.At()
 	if err := fits(r, x); err != nil {
 		return err
 	}
@@ -50,7 +47,7 @@ func (ps places) withdraw(runs []result.Run, r *result.Run) {
 	for i := range runs {
 		if o := &runs[i]; o.Block == r.Block && o.Status == result.OK && o.Harm == "" {
 			o.Status, o.Withdrawn, o.Reason = result.Void, true, "the service was restarted in the same pair"
-			ps[place{o.Block, o.Plot, o.Slot}] = o.Attempt
+			ps[o.At()] = o.Attempt
 		}
 	}
 }
@@ -60,24 +57,15 @@ func (ps places) remove(r *result.Run) {
 	if r.Status == result.WarmUp {
 		return
 	}
-	ps[place{r.Block, r.Plot, r.Slot}] = r.Attempt - 1
-}
-
-func (p place) String() string {
-	return fmt.Sprintf("the run of block %d, plot %d, slot %d", p.block, p.plot, p.slot)
+	ps[r.At()] = r.Attempt - 1
 }
 
 // fits checks that the plan has the run's cell at its place, and that an OK run
 // says of every response what it was.
 func fits(r *result.Run, x *result.Experiment) error {
-	p := place{r.Block, r.Plot, r.Slot}
-	if r.Block < 0 || r.Block >= len(x.Blocks) ||
-		r.Plot < 0 || r.Plot >= len(x.Blocks[r.Block].Plots) ||
-		r.Slot < 0 || r.Slot >= len(x.Blocks[r.Block].Plots[r.Plot]) {
-		return fmt.Errorf("%s is not in the plan", p)
-	}
-	if want := x.Blocks[r.Block].Plots[r.Plot][r.Slot]; r.Cell != want {
-		return fmt.Errorf("%s has cell %d, the plan has cell %d there", p, r.Cell, want)
+	p := r.At()
+	if !x.Plans(r) {
+		return fmt.Errorf("%s of cell %d is not in the plan", p, r.Cell)
 	}
 	switch r.Status {
 	case result.OK, result.Void, result.Failed, result.WarmUp:
