@@ -106,8 +106,25 @@ func (m *rapl) read() ([]uint64, error) {
 // measure starts to count. stop ends it and returns the joules of all packages since.
 // It must be called, once.
 func (m *rapl) measure() (stop func() (float64, error)) {
-	c := &count{meter: m}
-	c.last, c.err = m.read()
+	last, err := m.read()
+	sum := uint64(0) // uJ
+	look := func() {
+		var now []uint64
+		if err != nil {
+			return
+		}
+		if now, err = m.read(); err != nil {
+			return
+		}
+		for i, v := range now {
+			if v < last[i] {
+				sum += m.zones[i].span - last[i] + v // it has wrapped
+			} else {
+				sum += v - last[i]
+			}
+		}
+		last = now
+	}
 	quit := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -118,40 +135,14 @@ func (m *rapl) measure() (stop func() (float64, error)) {
 			case <-quit:
 				return
 			case <-tick.C:
-				c.look()
+				look()
 			}
 		}
 	})
 	return func() (float64, error) {
 		close(quit)
 		done.Wait()
-		c.look()
-		return float64(c.sum) / 1e6, c.err
+		look()
+		return float64(sum) / 1e6, err
 	}
-}
-
-// count adds up what counters say. One goroutine at a time uses it.
-type count struct {
-	meter *rapl
-	last  []uint64
-	sum   uint64 // uJ
-	err   error
-}
-
-func (c *count) look() {
-	if c.err != nil {
-		return
-	}
-	now, err := c.meter.read()
-	if c.err = err; err != nil {
-		return
-	}
-	for i, v := range now {
-		if v < c.last[i] {
-			c.sum += c.meter.zones[i].span - c.last[i] + v // it has wrapped
-		} else {
-			c.sum += v - c.last[i]
-		}
-	}
-	c.last = now
 }

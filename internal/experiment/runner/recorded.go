@@ -58,27 +58,22 @@ func Overrides(st *experiment.Study) experiment.Overrides {
 // overrides is the inverse of experiment.Study.Overrides.
 func overrides(recorded map[string]string) (o experiment.Overrides, err error) {
 	o.Set = maps.Clone(recorded)
-	if text, ok := recorded["aa"]; ok {
-		delete(o.Set, "aa")
-		if o.AA, err = strconv.Atoi(text); err != nil {
-			return o, fmt.Errorf("aa was set to %q", text)
-		}
-	}
 	_, o.Quick = recorded[experiment.QuickKey]
 	delete(o.Set, experiment.QuickKey)
-	if text, ok := recorded["blocks"]; ok {
-		delete(o.Set, "blocks")
-		if o.Blocks, err = strconv.Atoi(text); err != nil {
-			return o, fmt.Errorf("blocks was set to %q", text)
+	for key, read := range map[string]func(text string) error{
+		"aa":     func(text string) (err error) { o.AA, err = strconv.Atoi(text); return err },
+		"blocks": func(text string) (err error) { o.Blocks, err = strconv.Atoi(text); return err },
+		"seed": func(text string) error {
+			seed, err := strconv.ParseUint(text, 10, 64)
+			o.Seed = &seed
+			return err
+		},
+	} {
+		text, ok := recorded[key]
+		if ok && read(text) != nil {
+			return o, fmt.Errorf("%s was set to %q", key, text)
 		}
-	}
-	if text, ok := recorded["seed"]; ok {
-		delete(o.Set, "seed")
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return o, fmt.Errorf("seed was set to %q", text)
-		}
-		o.Seed = &seed
+		delete(o.Set, key)
 	}
 	return o, nil
 }
