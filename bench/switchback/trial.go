@@ -74,7 +74,7 @@ func trial(s *service, pairs int, adjust bool) (all []seen) {
 	}
 	for b, block := range head.Blocks {
 		if b == pilotPairs && pilot != nil {
-			learned, _ := pilot.Washout()
+			learned, _, _ := pilot.Washout()
 			wait, pilot = int(learned.Seconds()), nil
 		}
 		for slot, cell := range block.Plots[0] {

@@ -79,15 +79,8 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			a.Effects = append(a.Effects, j.effect(e, compared, t, floors[i]))
 		}
 	}
-	slices.SortStableFunc(a.Effects, func(e, f Effect) int {
-		switch {
-		case e.Primary() == f.Primary():
-			return 0
-		case e.Primary():
-			return -1
-		}
-		return 1
-	})
+	last := map[bool]int{true: 0, false: 1}
+	slices.SortStableFunc(a.Effects, func(e, f Effect) int { return last[e.Primary()] - last[f.Primary()] })
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	if text := unsettled(x, used); text != "" {
 		a.Warnings = append(a.Warnings, text)

@@ -37,8 +37,7 @@ func read(x *result.Experiment, runs []result.Run) *record {
 	for i := range r.failures {
 		r.failures[i].Cell = i
 	}
-	first, slots := slotNumbers(x)
-	taken, tried, decided := make([]bool, slots), make([]bool, slots), make([]bool, slots)
+	seen := map[result.At]struct{ tried, decided, taken bool }{}
 	has := make([]bool, len(x.Blocks)*len(x.Cells))
 	strangers, again := 0, 0
 	at := make([]int, len(runs))
@@ -56,13 +55,16 @@ func read(x *result.Experiment, runs []result.Run) *record {
 			continue
 		}
 		r.status[run.Status]++
-		if !planned(x, run) {
+		if !x.Plans(run) {
 			strangers++
 			continue
 		}
 		r.spans[run.Block].add(run)
-		slot := first[run.Block][run.Plot] + run.Slot
-		r.failures[run.Cell].first(run, &tried[slot], &decided[slot])
+		place, good := seen[run.At()], run.Status == result.OK
+		r.failures[run.Cell].first(run, &place.tried, &place.decided)
+		twice := good && place.taken
+		place.taken = place.taken || good
+		seen[run.At()] = place
 		if run.Restarted {
 			r.warnings = append(r.warnings,
 				fmt.Sprintf("%s %d: %s; what was seen of the %[1]s until then does not count, and was made again",
@@ -71,14 +73,13 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		if run.Harm != "" && !run.Restarted {
 			r.harmed = append(r.harmed, run)
 		}
-		if run.Status != result.OK {
+		switch {
+		case !good:
 			continue
-		}
-		if taken[slot] {
+		case twice:
 			again++
 			continue
 		}
-		taken[slot] = true
 		has[run.Block*len(x.Cells)+run.Cell] = true
 		r.runs, r.place = append(r.runs, run), append(r.place, at[i])
 	}
@@ -106,37 +107,6 @@ func byStart(runs []result.Run) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
 	return order
-}
-
-// slotNumbers numbers all slots of the plan: those of a plot start at first[block][plot].
-func slotNumbers(x *result.Experiment) (first [][]int, total int) {
-	plots := 0
-	for _, b := range x.Blocks {
-		plots += len(b.Plots)
-	}
-	flat := make([]int, 0, plots)
-	first = make([][]int, len(x.Blocks))
-	for i, b := range x.Blocks {
-		at := len(flat)
-		for _, p := range b.Plots {
-			flat = append(flat, total)
-			total += len(p)
-		}
-		first[i] = flat[at:]
-	}
-	return first, total
-}
-
-// planned reports whether the plan has this run.
-func planned(x *result.Experiment, run *result.Run) bool {
-	if run.Block < 0 || run.Block >= len(x.Blocks) {
-		return false
-	}
-	plots := x.Blocks[run.Block].Plots
-	if run.Plot < 0 || run.Plot >= len(plots) || run.Slot < 0 || run.Slot >= len(plots[run.Plot]) {
-		return false
-	}
-	return plots[run.Plot][run.Slot] == run.Cell && run.Cell >= 0 && run.Cell < len(x.Cells)
 }
 
 func blockComplete(block result.Block, has []bool) bool {

@@ -187,16 +187,12 @@ func (s *Study) blocksText() string {
 	} else {
 		text += fmt.Sprintf(": %s a block, in random order", screen.Count(s.RunsPerBlock(), "run"))
 	}
-	var looks []string
-	for _, l := range s.Design.Looks {
-		looks = append(looks, strconv.Itoa(l))
-	}
-	first, last := s.Design.Looks[0], s.Design.Looks[len(looks)-1]
+	first, last := s.Design.Looks[0], s.Design.Looks[len(s.Design.Looks)-1]
 	runs := strconv.Itoa(first * s.RunsPerBlock())
 	if last != first {
 		runs += " to " + strconv.Itoa(last*s.RunsPerBlock())
 	}
-	text += fmt.Sprintf("; may stop after %s blocks, so %s runs", strings.Join(looks, ", "), runs)
+	text += fmt.Sprintf("; may stop after %s blocks, so %s runs", s.looksText(), runs)
 	if n := s.Workload.WarmUp; n > 0 {
 		text += fmt.Sprintf(" and %d to warm up", n)
 		if s.Design.Kind == result.SplitPlot {
@@ -215,6 +211,11 @@ func (s *Study) blocksText() string {
 		text += fmt.Sprintf(", %d to %d boots", first*s.PlotsPerBlock(), last*s.PlotsPerBlock())
 	}
 	return text
+}
+
+// looksText lists the numbers of blocks after which it may stop.
+func (s *Study) looksText() string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(s.Design.Looks), "[]"), " ", ", ")
 }
 
 func (s *Study) takes() string {

@@ -118,7 +118,7 @@ func (p *parser) harm() {
 		way, known := better[w]
 		switch {
 		case !known:
-			p.addHint(at, screen.Meant(w, sorted(better)),
+			p.addHint(at, screen.Meant(w, slices.Sorted(maps.Keys(better))),
 				"[harm] watches %s, and neither the study nor workload %s has it", screen.Short(w), p.desc.Name)
 		case way == "higher":
 			p.add(at, "[harm] watches %s, of which more is better; harm is what rises", w)
@@ -133,11 +133,12 @@ func (p *parser) harm() {
 	for _, name := range slices.Sorted(maps.Keys(f.Limit)) {
 		i, text := slices.Index(h.Responses, name), strings.TrimSpace(string(f.Limit[name]))
 		v, ok := amount(text, units[name])
+		_, unit := strconv.ParseFloat(text, 64) // an error: there is one
 		switch {
 		case i < 0:
 			p.addHint(at, screen.Meant(name, h.Responses), "limit: [harm] does not watch %s; it watches %s",
 				screen.Short(name), strings.Join(h.Responses, ", "))
-		case units[name] == "s" && unitless(text): // who means ms would get a limit that nothing exceeds
+		case units[name] == "s" && unit == nil: // who means ms would get a limit that nothing exceeds
 			p.add(at, "limit: %q has no unit; write %[1]sms or %[1]ss", screen.Short(text))
 		case !ok || v <= 0:
 			p.add(at, "limit: %q is no amount of %s above 0", screen.Short(text), unitName(units[name]))
@@ -158,20 +159,6 @@ func (p *parser) harm() {
 		}
 	}
 	p.s.Harm = h
-}
-
-// unitless reports a number without a unit.
-func unitless(text string) bool {
-	_, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return err == nil
-}
-
-func sorted(of map[string]string) (names []string) {
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Paced returns how long a run of a block takes, counted from 0, where the workload knows; else 0.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -49,12 +48,8 @@ func (s *Study) pairsTake() (least, most time.Duration) {
 
 // pairsText says what a pair is, and after how many the experiment may end.
 func (s *Study) pairsText() string {
-	var looks []string
-	for _, l := range s.Design.Looks {
-		looks = append(looks, strconv.Itoa(l))
-	}
 	text := fmt.Sprintf("two periods each, at the baseline and at the level, in random order; may stop after %s pairs",
-		strings.Join(looks, ", "))
+		s.looksText())
 	if s.Design.Load != "" {
 		text += "; adjusted for the drift of " + s.Design.Load
 	}
@@ -112,17 +107,13 @@ func (s *Study) harmText() []string {
 				result.Format(limit, s.unit(h.Responses[i])))
 		}
 	}
-	return []string{text, s.strikesText()}
-}
-
-// strikesText says how many periods that harm has ended end the experiment.
-func (s *Study) strikesText() string {
-	if s.Harm.Strikes == 1 {
-		return "the experiment ends with the first period that ends like this, if the baseline is calm after it"
+	if h.Strikes == 1 {
+		return []string{text,
+			"the experiment ends with the first period that ends like this, if the baseline is calm after it"}
 	}
-	return fmt.Sprintf(
+	return []string{text, fmt.Sprintf(
 		"the experiment ends when %d periods at the level have ended like this, each with a calm baseline after it; "+
-			"two in a row without harm reset the count", s.Harm.Strikes)
+			"two in a row without harm reset the count", h.Strikes)}
 }
 
 // unit of a response, of the study or of the workload.

@@ -86,28 +86,22 @@ func (p *Pilot) Look(b workload.Bin) {
 	}
 }
 
-// Washout returns how long to wait after a change, and why. A service that settles with the time constant tau
-// is at 1 - exp(-t/tau) of an effect after t, so that 4 tau leave 2 % of it.
+// Washout returns how long to wait after a change, and why, with the longest time constant that fits, in s; 0: not
+// known. A service that settles with the time constant tau is at 1 - exp(-t/tau) of an effect after t, so that 4 tau
+// leave 2 % of it.
 //
 // The middle path of the response, to the level and, turned round, back again, shows tau; what changes by itself
 // cancels in it. tau is the longest that fits almost as well as the best one does: to wait too long costs time, to
 // wait too short hides a part of the effect. Where the path shows no effect, nothing is known of tau, and the guess
 // stays: the effect may be too small for single looks, and 2 minutes are enough for a tau of half of one.
-func (p *Pilot) Washout() (wait time.Duration, why string) {
-	wait, _, why = p.Settles()
-	return wait, why
-}
-
-// Settles is Washout with the longest time constant that fits, in s; 0: not known.
-func (p *Pilot) Settles() (wait time.Duration, tau float64, why string) {
+func (p *Pilot) Washout() (wait time.Duration, tau float64, why string) {
 	path, n := p.path()
 	keep := func(why string) (time.Duration, float64, string) {
 		return p.guess, 0, fmt.Sprintf("%s after a change: %s", screen.Brief(p.guess), why)
 	}
 	if len(path) < 2*lead || n < 4 {
-		return keep(fmt.Sprintf("only %s %s watched for long enough to show how the service settles",
-			screen.Count(n, "change"),
-			map[bool]string{true: "was", false: "were"}[n == 1]))
+		return keep(fmt.Sprintf("only %s watched for long enough to show how the service settles",
+			screen.Plural(n, "change was", "changes were")))
 	}
 	flat, best := squares(path, math.Inf(1)), math.Inf(1)
 	step := p.every.Seconds()

@@ -73,7 +73,7 @@ func TestWashout(t *testing.T) {
 		kept, short := 0, 0
 		for range n {
 			p := settling(rng, c.tau, c.effect, c.noise)
-			wait, why := p.Washout()
+			wait, _, why := p.Washout()
 			waits = append(waits, wait.Seconds())
 			if strings.Contains(why, "no effect") || strings.Contains(why, "only") {
 				kept++
@@ -93,12 +93,12 @@ func TestWashout(t *testing.T) {
 func TestWashoutOfFewChanges(t *testing.T) {
 	s := &Study{Harm: &Harm{Every: 10 * time.Second}, Factors: []Factor{{Unsettled: true, Settle: 2 * time.Minute}},
 		Responses: []Response{{Response: result.Response{Name: "cpu", Primary: true}}}}
-	if wait, why := s.Pilot().Washout(); wait != 2*time.Minute ||
+	if wait, _, why := s.Pilot().Washout(); wait != 2*time.Minute ||
 		why != "2m after a change: only 0 changes were watched for long enough to show how the service settles" {
 		t.Errorf("%v, %s", wait, why)
 	}
 	p := settling(rand.New(rand.NewPCG(1, 1)), 30, 0.2, 0.001)
-	wait, why := p.Washout()
+	wait, _, why := p.Washout()
 	if wait < 105*time.Second || wait > 130*time.Second || !strings.HasPrefix(why,
 		screen.Brief(wait)+" after a change: the service settles with a time constant of at most ") {
 		t.Errorf("%v, %s", wait, why)

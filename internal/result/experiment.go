@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -246,6 +247,24 @@ func (x *Experiment) Planned() int {
 		n--
 	}
 	return max(0, n)
+}
+
+// At is where in the plan a run belongs.
+type At struct{ Block, Plot, Slot int }
+
+// At is a run's place in the plan.
+func (r *Run) At() At { return At{r.Block, r.Plot, r.Slot} }
+
+func (p At) String() string {
+	return fmt.Sprintf("the run of block %d, plot %d, slot %d", p.Block, p.Plot, p.Slot)
+}
+
+// Plans reports whether the plan has a run of this cell at its place.
+func (x *Experiment) Plans(r *Run) bool {
+	in := func(i, n int) bool { return i >= 0 && i < n }
+	return in(r.Block, len(x.Blocks)) && in(r.Plot, len(x.Blocks[r.Block].Plots)) &&
+		in(r.Slot, len(x.Blocks[r.Block].Plots[r.Plot])) && in(r.Cell, len(x.Cells)) &&
+		x.Blocks[r.Block].Plots[r.Plot][r.Slot] == r.Cell
 }
 
 // Cell is one combination of levels.

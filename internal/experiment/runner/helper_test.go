@@ -176,16 +176,16 @@ func (b *bench) record() *store.Record {
 func (b *bench) complete() {
 	b.t.Helper()
 	r := b.record()
-	count := map[place]int{}
+	count := map[result.At]int{}
 	for _, run := range r.Runs {
 		if run.Status == result.OK {
-			count[place{run.Block, run.Plot, run.Slot}]++
+			count[run.At()]++
 		}
 	}
 	for i, block := range r.Experiment.Blocks[:r.Experiment.Planned()] { // stretches are made where they are asked for
 		for p, plot := range block.Plots {
 			for s := range plot {
-				if n := count[place{i, p, s}]; n != 1 {
+				if n := count[result.At{Block: i, Plot: p, Slot: s}]; n != 1 {
 					b.t.Errorf("block %d, plot %d, slot %d has %d OK runs", i, p, s, n)
 				}
 			}

@@ -217,7 +217,7 @@ func (l *live) look(b workload.Bin) experiment.HarmVerdict {
 func (s *session) settles(r *result.Run) {
 	plot := s.x.Blocks[r.Block].Plots[r.Plot]
 	if s.live != nil && s.live.pilot != nil && s.live.wait == 0 && r.Block == pilots-1 && r.Slot == len(plot)-1 {
-		_, r.SettlesIn, _ = s.live.pilot.Settles()
+		_, r.SettlesIn, _ = s.live.pilot.Washout()
 	}
 }
 
@@ -228,7 +228,7 @@ func (s *session) washout() (d time.Duration) {
 	}
 	if s.live.pilot != nil && s.block >= pilots {
 		why := ""
-		s.live.wait, why = s.live.pilot.Washout()
+		s.live.wait, _, why = s.live.pilot.Washout()
 		s.note("from now on, periods begin %s", why)
 		return s.live.wait
 	}

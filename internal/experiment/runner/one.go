@@ -17,7 +17,7 @@ import (
 // one does one run and records it. An error means that nothing was recorded and
 // that the experiment cannot go on; a run that failed is no error.
 func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, error) {
-	r := &result.Run{Block: at.block, Plot: at.plot, Slot: at.slot, Cell: at.cell, Attempt: at.attempt, Boot: s.boot,
+	r := &result.Run{Block: at.Block, Plot: at.Plot, Slot: at.Slot, Cell: at.cell, Attempt: at.attempt, Boot: s.boot,
 		Start: s.sys.now()}
 	stage := "running"
 	if warmUp {

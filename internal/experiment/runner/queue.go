@@ -9,12 +9,9 @@ import (
 	"hostlab/internal/result"
 )
 
-// place is where in the plan a run belongs.
-type place struct{ block, plot, slot int }
-
 // slot is a place with the attempt that is due.
 type slot struct {
-	place
+	result.At
 	cell    int
 	attempt int // from 1
 }
@@ -25,14 +22,14 @@ type slot struct {
 func pending(x *result.Experiment, runs []result.Run, block, plot int) []slot {
 	var left []slot
 	for i, c := range x.Blocks[block].Plots[plot] {
-		left = append(left, slot{place{block, plot, i}, c, 1})
+		left = append(left, slot{result.At{Block: block, Plot: plot, Slot: i}, c, 1})
 	}
 	for i := range runs {
 		r := &runs[i]
 		if r.Block != block || r.Plot != plot || r.Status == result.WarmUp {
 			continue
 		}
-		at := slices.IndexFunc(left, func(s slot) bool { return s.slot == r.Slot })
+		at := slices.IndexFunc(left, func(s slot) bool { return s.Slot == r.Slot })
 		if at < 0 {
 			continue
 		}
@@ -43,7 +40,7 @@ func pending(x *result.Experiment, runs []result.Run, block, plot int) []slot {
 			left = requeue(x, left, again)
 		}
 		if r.Restarted { // the pair begins anew, in the order of its coin
-			slices.SortStableFunc(left, func(a, b slot) int { return a.slot - b.slot })
+			slices.SortStableFunc(left, func(a, b slot) int { return a.Slot - b.Slot })
 		}
 	}
 	return left
@@ -54,10 +51,10 @@ func pending(x *result.Experiment, runs []result.Run, block, plot int) []slot {
 // would disturb the levels most that fail most.
 func requeue(x *result.Experiment, left []slot, again slot) []slot {
 	h := fnv.New64a()
-	for _, v := range []int{again.block, again.plot, again.slot, again.attempt} {
+	for _, v := range []int{again.Block, again.Plot, again.Slot, again.attempt} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(v)))
 	}
-	if again.block >= x.Planned() { // whose order is not random
+	if again.Block >= x.Planned() { // whose order is not random
 		return slices.Insert(left, 0, again)
 	}
 	at := rand.New(rand.NewPCG(x.Design.Seed, h.Sum64())).IntN(len(left) + 1)

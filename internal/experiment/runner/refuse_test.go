@@ -96,7 +96,7 @@ func TestPending(t *testing.T) {
 		again := want[0]
 		again.attempt++
 		for _, run := range runs[1:] {
-			if run.Slot == again.slot && run.Attempt == again.attempt-1 {
+			if run.Slot == again.Slot && run.Attempt == again.attempt-1 {
 				want = requeue(x, want[1:], again)
 			}
 		}
@@ -104,7 +104,7 @@ func TestPending(t *testing.T) {
 	testkit.Same(t, len(want), len(got))
 	attempts := map[int]int{}
 	for _, s := range got {
-		attempts[s.slot] = s.attempt
+		attempts[s.Slot] = s.attempt
 	}
 	testkit.Same(t, map[int]int{0: 3, 1: 2, 2: 1}, attempts)
 }
@@ -121,11 +121,11 @@ func TestRetriesAreAtRandomPlaces(t *testing.T) {
 			t.Fatalf("%d left", len(got))
 		}
 		for i, s := range got {
-			if s.slot == 0 {
+			if s.Slot == 0 {
 				counts[i]++
 			}
 		}
-		if diff := cmp.Diff(got, pending(x, runs, 0, 0), cmp.AllowUnexported(slot{}, place{})); diff != "" {
+		if diff := cmp.Diff(got, pending(x, runs, 0, 0), cmp.AllowUnexported(slot{})); diff != "" {
 			t.Fatal(diff)
 		}
 	}

@@ -176,14 +176,14 @@ func (s *session) analyse(end *result.End) {
 // countBlocks finds the first block that is not complete, and how long those
 // before it took.
 func (s *session) countBlocks() {
-	at := map[place]bool{}
+	at := map[result.At]bool{}
 	r := s.store.Record()
 	took := make([]time.Duration, len(s.x.Blocks))
 	next := 0
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		if run.Status == result.OK {
-			at[place{run.Block, run.Plot, run.Slot}] = true
+			at[run.At()] = true
 		}
 		for ; next < len(r.Journal) && !r.Journal[next].At.After(run.Start); next++ {
 			if r.Journal[next].Op == store.Started {
@@ -199,7 +199,7 @@ func (s *session) countBlocks() {
 		complete := true
 		for p, plot := range s.x.Blocks[s.block].Plots {
 			for slot := range plot {
-				if at[place{s.block, p, slot}] {
+				if at[result.At{Block: s.block, Plot: p, Slot: slot}] {
 					s.done++
 				} else {
 					complete = false
@@ -285,10 +285,10 @@ func (s *session) runBlock(ctx context.Context) error {
 			} else {
 				// Where void runs are marked in the end, they need not use up what failures may.
 				if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
-					failures[next.slot]++
+					failures[next.Slot]++
 				}
-				if failures[next.slot] > s.study.Workload.Retries || s.lasting() {
-					return s.giveUp(r, failures[next.slot])
+				if failures[next.Slot] > s.study.Workload.Retries || s.lasting() {
+					return s.giveUp(r, failures[next.Slot])
 				}
 				next.attempt++
 				if q = requeue(s.x, q, next); r.Restarted {
@@ -372,7 +372,7 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 	}
 	if s.live != nil { // harm is judged by what the baseline was
 		at.cell = s.baseline()
-		at.slot = slices.Index(s.x.Blocks[at.block].Plots[at.plot], at.cell)
+		at.Slot = slices.Index(s.x.Blocks[at.Block].Plots[at.Plot], at.cell)
 	}
 	failures := 0
 	for n := 1; n <= s.study.Workload.WarmUp; {

@@ -26,21 +26,20 @@ func ended(t *testing.T) (dir string, lines [][]byte) {
 // Lines that were lost or moved are told, whether the record has ended or not.
 func TestLostLines(t *testing.T) {
 	for name, c := range map[string]struct {
-		keep    []int
-		torn    string
-		open    string // what is wrong with a record that has not ended; "": nothing that could be seen
-		ended   string
-		reopens bool
+		keep  []int
+		torn  string
+		open  string // what is wrong with a record that has not ended; "": nothing that could be seen
+		ended string
 	}{
 		"the first":        {keep: []int{1, 2, 3}, open: "runs.jsonl:1: has run 1 where run 0 should be", ended: "runs.jsonl:1: "},
 		"one within":       {keep: []int{0, 2, 3}, open: "runs.jsonl:2: has run 2 where run 1 should be", ended: "runs.jsonl:2: "},
 		"two are swapped":  {keep: []int{0, 2, 1, 3}, open: "runs.jsonl:2: has run 2 where run 1 should be", ended: "runs.jsonl:2: "},
-		"the last":         {keep: []int{0, 1, 2}, ended: "has 3 lines, and ended.json counts 4"},
-		"all":              {ended: "has 0 lines, and ended.json counts 4"},
-		"all but a piece":  {torn: "{", ended: "has 0 whole lines and a torn one, and ended.json counts 4"},
-		"two, and a piece": {keep: []int{0, 1}, torn: `{"seq":2`, ended: "has 2 whole lines and a torn one, and ended.json counts 4"},
-		"a piece too many": {keep: []int{0, 1, 2, 3}, torn: "{", ended: "has 4 whole lines and a torn one, and ended.json counts 4"},
-		"a torn last one":  {keep: []int{0, 1, 2}, torn: `{"seq":3,"block`, reopens: true},
+		"the last":         {keep: []int{0, 1, 2}, ended: "has 3 whole lines, and ended.json counts 4"},
+		"all":              {ended: "has 0 whole lines, and ended.json counts 4"},
+		"all but a piece":  {torn: "{", ended: "has 0 whole lines, and ended.json counts 4"},
+		"two, and a piece": {keep: []int{0, 1}, torn: `{"seq":2`, ended: "has 2 whole lines, and ended.json counts 4"},
+		"a torn last one":  {keep: []int{0, 1, 2}, torn: `{"seq":3,"block`, ended: "has 3 whole lines, and ended.json counts 4"},
+		"a piece too many": {keep: []int{0, 1, 2, 3}, torn: "{"},
 		"none":             {keep: []int{0, 1, 2, 3}},
 	} {
 		for _, over := range []bool{true, false} {
@@ -63,32 +62,8 @@ func TestLostLines(t *testing.T) {
 				if err != nil {
 					return
 				}
-				if over && (r.End == nil) != c.reopens {
-					t.Errorf("end %v", r.End)
-				}
+				testkit.Is(t, over, r.End != nil, "ended")
 			})
 		}
-	}
-}
-
-// A record whose last line was torn after it had ended takes the run again. At no
-// moment in between is it one that was cut.
-func TestReopens(t *testing.T) {
-	dir, lines := ended(t)
-	name := filepath.Join(dir, runsFile)
-	testkit.OK(t, os.WriteFile(name, bytes.Join(lines, nil)[:len(lines[0])*4-7], 0o600))
-	for range 2 { // the first session is killed before it has done anything
-		s := testkit.Must(Open(dir))(t)
-		if n := len(s.Record().Runs); n != 3 || s.Record().End != nil {
-			t.Fatalf("%d runs, end %v", n, s.Record().End)
-		}
-		s.Close()
-	}
-	s := testkit.Must(Open(dir))(t)
-	defer s.Close()
-	appendAll(t, s, okRun(1, 1))
-	testkit.OK(t, s.End(result.End{Reason: "looks", Blocks: 2}))
-	if r := mustLoad(t, dir); len(r.Runs) != 4 || r.End == nil || r.End.Runs != 4 || len(r.Warnings) != 0 {
-		t.Errorf("%d runs, end %v, warnings %q", len(r.Runs), r.End, r.Warnings)
 	}
 }

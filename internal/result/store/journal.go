@@ -48,7 +48,7 @@ type Entry struct {
 
 // Journal adds an entry, durably.
 func (s *Store) Journal(e Entry) error {
-	if err := s.levels.append(e, true); err != nil {
+	if err := s.levels.append(e); err != nil {
 		return s.advise(err)
 	}
 	s.record.Journal = append(s.record.Journal, e)

@@ -75,7 +75,6 @@ type loaded struct {
 	record               *Record
 	places               places
 	runsSize, levelsSize int64
-	reopened             bool // ended.json counts a run whose line was torn
 }
 
 func load(f *folder) (*loaded, error) {
@@ -99,12 +98,10 @@ func load(f *folder) (*loaded, error) {
 	if err := readJSON(f, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	before := len(r.Warnings)
 	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again",
 		new(holding).decode); err != nil {
 		return nil, err
 	}
-	torn := len(r.Warnings) > before
 	for i := range r.Runs {
 		err := out.places.add(&r.Runs[i], r.Experiment)
 		if err == nil {
@@ -129,10 +126,7 @@ func load(f *folder) (*loaded, error) {
 		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy",
 			filepath.Join(dir, runsFile))
 	}
-	if out.reopened, err = r.checkCount(torn); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, r.checkCount()
 }
 
 // checkHead reports a head that analyses could not index safely.

@@ -54,9 +54,9 @@ func (l *log) cut() error {
 	return nil
 }
 
-// append adds one line, durable when it returns nil if sync is set. After an error
-// the file is as before, or is cut before the next line is added.
-func (l *log) append(v any, sync bool) error {
+// append adds one line, durable when it returns nil. After an error the file is as
+// before, or is cut before the next line is added.
+func (l *log) append(v any) error {
 	if l.bad {
 		if err := l.cut(); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (l *log) append(v any, sync bool) error {
 	// can tear the line.
 	line = append(line, '\n')
 	_, err = l.f.Write(line)
-	if err == nil && sync {
+	if err == nil {
 		err = l.f.Sync()
 	}
 	if err != nil {

@@ -3,25 +3,21 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 
 	"hostlab/internal/result"
 )
 
-// place is where in the plan a run belongs.
-type place struct{ block, plot, slot int }
-
 // places is what was recorded at each place: the highest attempt, negative once
 // one was OK.
-type places map[place]int
+type places map[result.At]int
 
 const settled = math.MinInt
 
 // add checks a run against the plan and takes it in.
 func (ps places) add(r *result.Run, x *result.Experiment) error {
-	p := place{r.Block, r.Plot, r.Slot}
+	p := r.At()
 	if err := fits(r, x); err != nil {
 		return err
 	}
@@ -51,7 +47,7 @@ func (ps places) withdraw(runs []result.Run, r *result.Run) {
 	for i := range runs {
 		if o := &runs[i]; o.Block == r.Block && o.Status == result.OK && o.Harm == "" {
 			o.Status, o.Withdrawn, o.Reason = result.Void, true, "the service was restarted in the same pair"
-			ps[place{o.Block, o.Plot, o.Slot}] = o.Attempt
+			ps[o.At()] = o.Attempt
 		}
 	}
 }
@@ -61,24 +57,15 @@ func (ps places) remove(r *result.Run) {
 	if r.Status == result.WarmUp {
 		return
 	}
-	ps[place{r.Block, r.Plot, r.Slot}] = r.Attempt - 1
-}
-
-func (p place) String() string {
-	return fmt.Sprintf("the run of block %d, plot %d, slot %d", p.block, p.plot, p.slot)
+	ps[r.At()] = r.Attempt - 1
 }
 
 // fits checks that the plan has the run's cell at its place, and that an OK run
 // says of every response what it was.
 func fits(r *result.Run, x *result.Experiment) error {
-	p := place{r.Block, r.Plot, r.Slot}
-	if r.Block < 0 || r.Block >= len(x.Blocks) ||
-		r.Plot < 0 || r.Plot >= len(x.Blocks[r.Block].Plots) ||
-		r.Slot < 0 || r.Slot >= len(x.Blocks[r.Block].Plots[r.Plot]) {
-		return fmt.Errorf("%s is not in the plan", p)
-	}
-	if want := x.Blocks[r.Block].Plots[r.Plot][r.Slot]; r.Cell != want {
-		return fmt.Errorf("%s has cell %d, the plan has cell %d there", p, r.Cell, want)
+	p := r.At()
+	if !x.Plans(r) {
+		return fmt.Errorf("%s of cell %d is not in the plan", p, r.Cell)
 	}
 	switch r.Status {
 	case result.OK, result.Void, result.Failed, result.WarmUp:
@@ -112,43 +99,15 @@ func inOrder(r *result.Run, line int) error {
 		r.Seq, line)
 }
 
-// checkCount compares runs.jsonl with what ended.json counts, which tells a file
-// that was cut. torn says that a torn last line was dropped; if that is all that is
-// missing, the experiment counts as not ended, so that a resume does the run again,
-// and reopened is true.
-func (r *Record) checkCount(torn bool) (reopened bool, err error) {
-	name := filepath.Join(r.Dir, runsFile)
-	have := len(r.Runs)
-	switch {
-	case r.End == nil || have == r.End.Runs && !torn:
-		return false, nil
-	case torn && have == r.End.Runs-1:
-		r.End = nil
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf(
-				"%s: the torn line was the last run of an experiment that had ended, so it counts as not ended; resume it", name))
-		return true, nil
-	case torn:
-		return false, fmt.Errorf(
-			"%s: has %d whole lines and a torn one, and %s counts %d: lines were lost or added; take the file "+
-				"from a copy", name, have, endFile, r.End.Runs)
+// checkCount compares runs.jsonl with what ended.json counts, which tells a file that was cut. All of its lines were on
+// the disk before ended.json was made, so that no crash tears one afterwards.
+func (r *Record) checkCount() error {
+	if r.End == nil || len(r.Runs) == r.End.Runs {
+		return nil
 	}
-	return false, fmt.Errorf("%s: has %d lines, and %s counts %d: lines were lost or added; take the file from a copy",
-		name,
-		have, endFile, r.End.Runs)
-}
-
-// removeEnd takes back the end of an experiment whose last run was lost, before its
-// torn line is cut off: afterwards, nothing would tell it from a file that was cut.
-func removeEnd(f *folder) error {
-	name := filepath.Join(f.Name(), endFile)
-	if err := f.Remove(endFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s: %w", name, why(err))
-	}
-	if err := syncDir(f.Name()); err != nil {
-		return fmt.Errorf("cannot record in %s: %w", f.Name(), why(err))
-	}
-	return nil
+	return fmt.Errorf(
+		"%s: has %d whole lines, and %s counts %d: lines were lost or added; take the file from a copy",
+		filepath.Join(r.Dir, runsFile), len(r.Runs), endFile, r.End.Runs)
 }
 
 // noRoom is an error of a disk that is full.

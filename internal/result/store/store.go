@@ -210,11 +210,6 @@ func open(f *folder, l *lockfile.Lock) (_ *Store, err error) {
 			s.closeLogs() //nolint:errcheck // the first error tells more
 		}
 	}()
-	if loaded.reopened {
-		if err := removeEnd(f); err != nil {
-			return nil, err
-		}
-	}
 	if s.runs, err = f.openLog(runsFile, loaded.runsSize); err != nil {
 		return nil, err
 	}
@@ -240,7 +235,7 @@ func (s *Store) Append(r result.Run) error {
 		return fmt.Errorf("cannot record a run in %s: %w", s.record.Dir, err)
 	}
 	r.Seq = len(s.record.Runs)
-	if err := s.runs.append(r, true); err != nil {
+	if err := s.runs.append(r); err != nil {
 		s.places.remove(&r)
 		return s.advise(err)
 	}
