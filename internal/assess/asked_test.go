@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/redis"
 	"hostlab/internal/service"
 	"hostlab/internal/waits"
 )
@@ -152,5 +153,15 @@ func TestWithin(t *testing.T) {
 	}
 	if m.Asked[0].Requests = 15; m.within() != nil {
 		t.Error("the server has them")
+	}
+}
+
+// A command that takes long is named, as all others wait for the one thread meanwhile.
+func TestSlow(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50})
+	m.Commands = []redis.Command{{Name: "KEYS", Calls: 100, Seconds: 40}, {Name: "GET", Calls: 1e6, Seconds: 9}}
+	want := "command KEYS has 80 % of active time, 400 ms each, while the others wait for the one thread"
+	if list := m.slow(); len(list) != 1 || list[0].Text != want || *list[0].AtMost < *list[0].Explains {
+		t.Errorf("%+v", list)
 	}
 }
