@@ -165,3 +165,17 @@ func TestSlow(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// Threads of one interpreter that fill a CPU are named before more CPUs.
+func TestTurns(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 58, explain.RunQueue: 120, explain.Locks: 150})
+	m.Connected, m.Interpreter = false, &Interpreter{PID: 7, Threads: 6}
+	list := m.turns()
+	if len(list) != 1 || list[0].Text != "6 threads of Python (PID 7) compute one at a time (GIL): they use 0.97 of 4 CPUs while 5.5 have work" ||
+		m.First(m.Levers()) != list[0].Parameter || *list[0].AtMost < *list[0].Explains {
+		t.Errorf("%+v, first %s", list, m.First(m.Levers()))
+	}
+	if m.Interpreter = nil; m.turns() != nil {
+		t.Error("no Python")
+	}
+}

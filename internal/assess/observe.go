@@ -251,7 +251,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
-		m.Stopped = w.blocked.stopped()
+		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		if interrupted {
 			rep.Ended = explain.Interrupted
