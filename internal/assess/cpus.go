@@ -186,12 +186,9 @@ func (m *Minute) others() (list []Taker) {
 }
 
 // client reports that a program's process is a client of the service, as the windows saw. A service that always has
-// work waits for none, so that they see no client: then those that have a connection to it are.
+// work waits for none, so that they see few: of one that tells no sessions, those that have a connection to it are, too.
 func (m *Minute) client(t Taker, pid int) bool {
-	if m.Ends == nil || len(m.Ends.Clients) == 0 {
-		return t.Client
-	}
-	return m.Ends.Clients[pid]
+	return m.Ends != nil && m.Ends.Clients[pid] || t.Client && (m.Ends == nil || !m.Connected)
 }
 
 // largest is the program that took most CPU time from the service.
