@@ -14,8 +14,8 @@ import (
 func (r *Report) Paused() (holder Blocker, seconds float64) {
 	locks := r.Part(Locks).Seconds
 	for _, b := range r.Blockers {
-		if all, still := r.heldBy(b.PID); b.Part == Application && b.Held >= half && b.PID != 0 &&
-			b.Held*float64(b.Share.N) >= 3 && still >= all/2 {
+		all, client, _ := r.heldBy(b.PID)
+		if b.Part == Application && b.Held >= half && b.PID != 0 && r.often(b, b.Held) && client >= all/2 {
 			if seconds == 0 {
 				holder = b
 			}
@@ -25,19 +25,31 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 	return holder, min(seconds, locks)
 }
 
-// heldBy is the share of lock waits in which a session held, and that in which it waited itself meanwhile: for its
-// client or otherwise, but for those that compute for it.
-func (r *Report) heldBy(pid int64) (all, still float64) {
-	for _, b := range r.Blockers {
-		if b.PID != pid {
-			continue
-		}
-		share := b.Share.Value * b.Held
-		if all += share; b.Part == Application || b.Part == OtherWaits && !strings.HasPrefix(b.Event, "IPC:Execute") {
-			still += share
-		}
+// often reports that a share of a kind of holders was seen at three looks or more: each look sees all who wait.
+func (r *Report) often(b Blocker, share float64) bool {
+	waiters := 1.0
+	if r.Wall > 0 {
+		waiters = max(1, r.Part(Locks).Seconds/r.Wall)
 	}
-	return all, still
+	return share*float64(b.Share.N) >= 3*waiters
+}
+
+// heldBy is the share of lock waits in which a session held, and of that in which it waited meanwhile: for its client,
+// or otherwise, but for those that compute for it.
+func (r *Report) heldBy(pid int64) (all, client, other float64) {
+	for _, b := range r.Blockers {
+		share := b.Share.Value * b.Held
+		switch {
+		case b.PID != pid:
+			continue
+		case b.Part == Application:
+			client += share
+		case b.Part == OtherWaits && !strings.HasPrefix(b.Event, "IPC:Execute"):
+			other += share
+		}
+		all += share
+	}
+	return all, client, other
 }
 
 // Holding is the finding that sessions wait for locks whose holders wait themselves, for their clients or otherwise: no
@@ -88,8 +100,8 @@ const Keeper = "session that holds locks"
 func (r *Report) Keeping() (f Finding, found bool) {
 	locks := r.Part(Locks)
 	for _, b := range r.Blockers {
-		all, still := r.heldBy(b.PID)
-		if b.PID == 0 || b.Held < half || all*float64(b.Share.N) < 3 || still >= all/2 || r.Busy <= 0 {
+		all, client, other := r.heldBy(b.PID)
+		if b.PID == 0 || b.Held < half || !r.often(b, b.Held) || client+other >= all/2 || r.Busy <= 0 {
 			continue
 		}
 		seconds := min(1, all) * locks.Seconds
