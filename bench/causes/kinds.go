@@ -51,6 +51,7 @@ func (s *stage) others() error {
 		}
 		apart, s.groups = s.groups[had:], s.groups[:had]
 	}
+	s.env = append(s.env, "SERVICE="+strconv.Itoa(s.pid))
 	for _, text := range s.setup.Beside {
 		cmd, err := s.start(apart, "/bin/sh", "-c", "exec "+text)
 		if err != nil {
@@ -342,13 +343,27 @@ func (s *stage) nginx() error {
 			return err
 		}
 	}
+	server := "root " + root + ";"
+	if s.setup.pairs()["behind"] != "" {
+		behind, err := port()
+		if err != nil {
+			return err
+		}
+		if _, err := s.start(nil, "/usr/bin/python3", s.dir+"/bin/web.py", behind, s.dir+"/log"); err != nil {
+			return err
+		}
+		if err := s.ready("tcp4", "127.0.0.1:"+behind); err != nil {
+			return err
+		}
+		server = "location / { proxy_pass http://127.0.0.1:" + behind + `; proxy_http_version 1.1; proxy_set_header Connection ""; }`
+	}
 	workers := cmp.Or(s.setup.pairs()["worker_processes"], "1")
 	return s.listening(func(p string) []string {
 		file := s.dir + "/nginx.conf"
 		_ = os.WriteFile(file, fmt.Appendf(nil, `daemon off; user nobody nogroup; worker_processes %s; pid %s/pid; error_log stderr;
 events { worker_connections 400; }
-http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:%s; root %s; } }
-`, workers, s.dir, p, root), 0o600)
+http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:%s; %s } }
+`, workers, s.dir, p, server), 0o600)
 		return []string{"nginx", "-e", "stderr", "-c", file}
 	})
 }

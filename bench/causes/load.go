@@ -43,6 +43,7 @@ type setup struct {
 	Quota    float64 // CPUs, of the service's control group
 	Memory   int     // MB, likewise
 	IOPS     int     // reads of the disk a second, likewise
+	Writes   int     // MB of writes to the disk a second, likewise
 	CPUs     string  // that the service's threads are bound to
 	Sync     float64 // ms that each sync of the log takes longer
 	Disk     bool    // its files lie on the disk, else in memory

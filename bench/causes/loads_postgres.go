@@ -17,6 +17,7 @@ var (
 	affinity  = []string{"affinity", "cpus", "~affinity"}
 	bound     = []string{`affinity|taskset|cpuset|CPU 0\b|may use 1 of`}
 	slowLog   = []string{"log"}
+	limited   = []string{"limit on a device"}
 	oneLoop   = []string{"nightly"}
 	twoLoops  = []string{"nightly", "nightly"}
 	nightly   = []string{"nightly"}
@@ -82,6 +83,10 @@ var ofPostgres = []load{
 		With: setup{Beside: []string{`env PGAPPNAME=backfill sh -c 'while :; do echo "begin; lock table pgbench_branches;"; ` +
 			`sleep 0.5; echo "commit;"; sleep 0.1; done | psql -q'`}},
 		Part: "lock", First: []string{"transactions that hold locks", "~idle_in_transaction", `~\block.*(client|application|idle in transaction|backfill)`}, Named: []string{"backfill|psql|{beside}"}},
+	{Name: "pg session that holds a row", Kind: "postgres", Always: setup{Script: row, Clients: 4},
+		With: setup{Beside: []string{`env PGAPPNAME=backfill sh -c 'while :; do echo "begin; update pgbench_branches set bbalance = 1; ` +
+			`select sum(abalance) from pgbench_accounts; select sum(abalance) from pgbench_accounts; commit;"; sleep 0.1; done | psql -q'`}},
+		Part: "lock", First: []string{"session that holds locks"}, Named: []string{"backfill"}},
 	{Name: "pg many idle", Kind: "postgres", Always: setup{Clients: 3, Beside: []string{
 		`pgbench -n -c 300 -j 1 -T 3600 -f $BIN/idle.sql`}},
 		With: setup{Script: hold + "\\sleep 5 ms\nend"}, Without: setup{Script: hold + "end"},
@@ -105,7 +110,7 @@ var ofPostgres = []load{
 		Without: setup{Settings: "scale=15 shared_buffers=512MB"}, First: []string{"data", "~shared_buffers"},
 		Named: []string{"data device|data disks|shared_buffers"}},
 	{Name: "pg slow disk", Kind: "postgres", Always: setup{Clients: 2, Disk: true, Script: anyRow, Cold: true, Settings: "shared_buffers=1MB"},
-		With: setup{IOPS: 200}, First: []string{"data"}, Named: []string{"data device|data disks"}},
+		With: setup{IOPS: 200}, First: limited, Named: []string{"200 reads"}},
 	{Name: "pg memory limit", Kind: "postgres", Always: setup{Clients: 2, Disk: true, Script: anyRow, Settings: "scale=15 shared_buffers=4MB maintenance_work_mem=8MB"},
 		With: setup{Memory: 64}, First: []string{"memory"}, Named: []string{"memory"}},
 	{Name: "pg autovacuum", Kind: "postgres", Always: setup{Clients: 2, Script: read, Settings: "scale=40 shared_buffers=16MB",

@@ -234,13 +234,15 @@ func (s *stage) prepare() (err error) {
 	if s.setup.Quota > 0 {
 		err = errors.Join(err, s.group("cpu", "service", "cpu.cfs_quota_us", strconv.Itoa(int(1e5*s.setup.Quota))))
 	}
-	if s.setup.IOPS > 0 {
+	for file, limit := range map[string]int{"blkio.throttle.read_iops_device": s.setup.IOPS,
+		"blkio.throttle.write_bps_device": s.setup.Writes << 20} {
 		var at unix.Stat_t
 		if err := unix.Stat(s.dir, &at); err != nil {
 			return err
 		}
-		limit := fmt.Sprintf("%d:%d %d", unix.Major(at.Dev), unix.Minor(at.Dev), s.setup.IOPS)
-		err = errors.Join(err, s.group("blkio", "service", "blkio.throttle.read_iops_device", limit))
+		if limit > 0 {
+			err = errors.Join(err, s.group("blkio", "service", file, fmt.Sprintf("%d:%d %d", unix.Major(at.Dev), unix.Minor(at.Dev), limit)))
+		}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/redis"
 	"hostlab/internal/service"
 	"hostlab/internal/waits"
 )
@@ -152,5 +153,29 @@ func TestWithin(t *testing.T) {
 	}
 	if m.Asked[0].Requests = 15; m.within() != nil {
 		t.Error("the server has them")
+	}
+}
+
+// A command that takes long is named, as all others wait for the one thread meanwhile.
+func TestSlow(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50})
+	m.Commands = []redis.Command{{Name: "KEYS", Calls: 100, Seconds: 40}, {Name: "GET", Calls: 1e6, Seconds: 9}}
+	want := "command KEYS has 80 % of active time, 400 ms each, while the others wait for the one thread"
+	if list := m.slow(); len(list) != 1 || list[0].Text != want || *list[0].AtMost < *list[0].Explains {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Threads of one interpreter that fill a CPU are named before more CPUs.
+func TestTurns(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 58, explain.RunQueue: 120, explain.Locks: 150})
+	m.Connected, m.Interpreter = false, &Interpreter{PID: 7, Threads: 6}
+	list := m.turns()
+	if len(list) != 1 || list[0].Text != "6 threads of Python (PID 7) compute one at a time (GIL): they use 0.97 of 4 CPUs while 5.5 have work" ||
+		m.First(m.Levers()) != list[0].Parameter || *list[0].AtMost < *list[0].Explains {
+		t.Errorf("%+v, first %s", list, m.First(m.Levers()))
+	}
+	if m.Interpreter = nil; m.turns() != nil {
+		t.Error("no Python")
 	}
 }

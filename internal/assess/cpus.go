@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/chain"
@@ -186,12 +187,29 @@ func (m *Minute) others() (list []Taker) {
 }
 
 // client reports that a program's process is a client of the service, as the windows saw. A service that always has
-// work waits for none, so that they see no client: then those that have a connection to it are.
+// work waits for none, so that they see few: of one that tells no sessions, those that have a connection to it are, too.
 func (m *Minute) client(t Taker, pid int) bool {
-	if m.Ends == nil || len(m.Ends.Clients) == 0 {
-		return t.Client
+	return m.Ends != nil && m.Ends.Clients[pid] || t.Client && (m.Ends == nil || !m.Connected)
+}
+
+// adopted limits what is booked with process 1: who has lost its parent brings along what it used before it was
+// watched. It took no more than nobody else did.
+func (m *Minute) adopted() {
+	if m.Host.Foreign == nil {
+		return
 	}
-	return m.Ends.Clients[pid]
+	rest := *m.Host.Foreign * float64(m.Host.CPUs) * m.Report.Wall
+	for _, t := range m.Takers {
+		if t.PID != 1 {
+			rest -= t.Seconds
+		}
+	}
+	for i := range m.Takers {
+		if t := &m.Takers[i]; t.PID == 1 {
+			t.Seconds = max(0, min(t.Seconds, rest))
+		}
+	}
+	slices.SortStableFunc(m.Takers, func(a, b Taker) int { return cmp.Compare(b.Seconds, a.Seconds) })
 }
 
 // largest is the program that took most CPU time from the service.

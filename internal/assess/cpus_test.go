@@ -112,3 +112,13 @@ func TestLimitOfMemory(t *testing.T) {
 	}
 	testkit.Is(t, 0, *find(t, all, lever.Data).Likely, "faster disks could save")
 }
+
+// What process 1 adopted is no more than nobody else took.
+func TestAdopted(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10})
+	m.Host.CPUs, m.Host.Foreign = 2, new(0.5)
+	m.Takers = []Taker{{Taker: proc.Taker{Name: "systemd", PID: 1, Seconds: 500}}, {Taker: proc.Taker{Name: "go", PID: 7, Seconds: 40}}}
+	m.adopted()
+	testkit.Is(t, 7, m.Takers[0].PID, "the largest")
+	testkit.Is(t, 20, m.Takers[1].Seconds, "s of process 1")
+}

@@ -2,6 +2,8 @@ package assess
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,6 +42,54 @@ func (b *blocked) busy() (list []Full, all int) {
 		}
 	}
 	return list, all
+}
+
+// Interpreter is a process of Python, of which one thread computes at a time: its global lock is no platform's.
+type Interpreter struct {
+	PID     int `json:"pid"`
+	Threads int `json:"threads"` // that had work
+}
+
+// interpreter is that of the service, if one process has most of its work in several threads; nil: none. Builds without
+// the lock end with "t" (PEP 703).
+func (b *blocked) interpreter() *Interpreter {
+	if b.tally == nil {
+		return nil
+	}
+	threads, seconds, all, first := map[int]int{}, map[int]float64{}, 0.0, 0
+	for id := range b.tally.Looks {
+		ran, watched := b.tally.Of(id)
+		if all += ran; ran >= awake*watched && ran > 0 {
+			threads[id.PID]++
+		}
+		if seconds[id.PID] += ran; seconds[id.PID] > seconds[first] {
+			first = id.PID
+		}
+	}
+	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", first))
+	name := filepath.Base(program)
+	if threads[first] < 2 || seconds[first] < mainly*all || !strings.HasPrefix(name, "python") || strings.HasSuffix(name, "t") {
+		return nil
+	}
+	return &Interpreter{first, threads[first]}
+}
+
+// mainly is the share of a service's work that makes a process the one that counts.
+const mainly = 0.8
+
+// turns says that threads of one interpreter fill one CPU while more have work.
+func (m *Minute) turns() []explain.Finding {
+	wall := max(m.Report.Wall, 1e-9)
+	used, at := m.Report.Part(explain.DatabaseCPU).Seconds/wall, m.Report.Busy/wall
+	if m.Interpreter == nil || m.Host.CPUs < 2 || used < mainly || used > 1+onlyOne || at < 1.5 {
+		return nil
+	}
+	beyond := 1 - 1/at
+	return []explain.Finding{{Parameter: "one interpreter", Part: explain.DatabaseCPU, Number: used, Unit: "CPUs", N: -1,
+		Explains: &beyond, AtMost: result.Finite(max(beyond, 1-1/(at*float64(m.Host.CPUs)))),
+		Text: fmt.Sprintf("%d threads of Python (PID %d) compute one at a time (GIL): they use %.2g of %s while %.2g have work",
+			m.Interpreter.Threads, m.Interpreter.PID, used, screen.Count(m.Host.CPUs, "CPU"), at),
+		Step: "have more processes share its work, as workers of its server; more CPUs serve its threads no better"}}
 }
 
 // stopped is for how long a signal or a debugger kept threads that have work from it, s, and for how long those ran.

@@ -6,6 +6,7 @@ import (
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
+	"hostlab/internal/explain/redis"
 	"hostlab/internal/host"
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/pods"
@@ -43,8 +44,12 @@ type Minute struct {
 	// Full are its threads that were always at work, of Threads that were watched; of a service that tells no sessions.
 	Full    []Full `json:"full,omitempty"`
 	Threads int    `json:"threads,omitempty"`
+	// Interpreter is its process of Python with several threads; nil: it is none.
+	Interpreter *Interpreter `json:"interpreter,omitempty"`
 	// Collector is what its threads that collect garbage did; nil: none did.
 	Collector *Collector `json:"collector,omitempty"`
+	// Commands are those of a Redis that took most, as it counts them.
+	Commands []redis.Command `json:"commands,omitempty"`
 	// Stopped are its threads that a signal or a debugger stopped; nil: none.
 	Stopped *Stopped `json:"stopped,omitempty"`
 	// Requests are those of its clients; nil: it has no connections, or tells its sessions.

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -251,7 +252,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
-		m.Stopped = w.blocked.stopped()
+		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		if interrupted {
 			rep.Ended = explain.Interrupted
@@ -334,10 +335,17 @@ const (
 	greatestHarm = 0.5
 )
 
-// parks reports a program of Go. Its threads wait where they have nothing to run: who waits for a lock is taken off its
-// thread (runtime, HACKING.md).
+// scripts run in one thread, and their helpers' threads wait for work of it.
+var scripts = []string{"node", "nodejs", "deno", "bun"}
+
+// parks reports a program whose threads wait where they have nothing to do: of JavaScript, or of Go, which takes who
+// waits for a lock off its thread (runtime, HACKING.md).
 func parks(pid int) bool {
-	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	exe := fmt.Sprintf("/proc/%d/exe", pid)
+	if program, _ := os.Readlink(exe); slices.Contains(scripts, filepath.Base(program)) {
+		return true
+	}
+	f, err := elf.Open(exe)
 	if err != nil {
 		return false
 	}

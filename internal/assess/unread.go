@@ -3,12 +3,14 @@ package assess
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/thread"
 )
 
 // Requests are those of its clients, the means of all looks.
@@ -27,17 +29,19 @@ type unread struct {
 	next   time.Time
 }
 
-// A look at all connections comes once a second, and more seldom where it takes long.
+// A look at all connections comes once a second, and more seldom where it takes long: a 400th of one CPU.
 const (
 	unreadEach  = time.Second
-	unreadPause = 1000 // times as long as the look took
+	unreadPause = 400 // times as long as the look had a CPU
 )
 
 func (u *unread) look(members func() []int) {
-	began := time.Now()
-	if began.Before(u.next) {
+	if time.Now().Before(u.next) {
 		return
 	}
+	runtime.LockOSThread() // whose CPU time is counted
+	defer runtime.UnlockOSThread()
+	began, _ := thread.CPUTime()
 	r := proc.RequestsOf(members())
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
 	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
@@ -47,7 +51,8 @@ func (u *unread) look(members func() []int) {
 		}
 		u.asked[address] = u.asked[address].Add(open)
 	}
-	u.next = began.Add(max(unreadEach, unreadPause*time.Since(began)))
+	now, _ := thread.CPUTime()
+	u.next = time.Now().Add(max(unreadEach, unreadPause*(now-began)))
 }
 
 // mean is what the looks showed; nil: no connection.

@@ -68,10 +68,12 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	w.sessions.fill(m, w, ctx.Err() != nil)
 	w.threads.fill(m, o.CPUs)
+	m.adopted()
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
 	m.divide()
 	w.poolers.fill(m)
+	w.commands.fill(ctx, m)
 	m.uncounted()
 	if !o.Stretch { // of many stretches, all of them together say it
 		m.Report.Missing = append(m.Report.Missing, m.unfollowed(w.scheduler.err)...)
@@ -96,6 +98,7 @@ type watching struct {
 	threads   threads
 	beside    beside
 	poolers   poolers
+	commands  commands
 	blocked   blocked
 	trips     trips
 	scheduler scheduler
@@ -117,6 +120,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		w.traffic = newTrafficMeter(host.ResctrlDir, o.Facts)
 		if !o.Counters {
 			w.poolers.start(w.ctx, w.of, o.For)
+			w.commands.start(w.ctx, w.of)
 		}
 	}
 	w.trips.start(o)

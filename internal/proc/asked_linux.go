@@ -179,3 +179,41 @@ func eachUnix(f func(unixSocket)) {
 		f(x)
 	}
 }
+
+// Listens are the addresses on which a process takes connections that this one can reach: socket files, and ports of
+// this network, on this host.
+func Listens(pid int) (addresses []string) {
+	own, root := sockets(pid), ""
+	if Mounts(pid) != Mounts(os.Getpid()) {
+		root = filepath.Join("/proc", strconv.Itoa(pid), "root")
+	}
+	eachUnix(func(x unixSocket) {
+		if own[x.inode] && x.listens && strings.HasPrefix(x.name, "/") {
+			addresses = append(addresses, root+x.name)
+		}
+	})
+	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil || Network(pid) != Network(os.Getpid()) {
+		return addresses
+	}
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
+		lines, _ := list()
+		for _, l := range lines {
+			if l.St != listening || !own[l.Inode] {
+				continue
+			}
+			at := l.LocalAddr
+			if at.IsUnspecified() {
+				at = net.IPv4(127, 0, 0, 1)
+			}
+			addresses = append(addresses, net.JoinHostPort(at.String(), strconv.FormatUint(l.LocalPort, 10)))
+		}
+	}
+	return addresses
+}
+
+// Mounts is the mount namespace of a process; "": it does not show.
+func Mounts(pid int) string {
+	name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/mnt"))
+	return name
+}

@@ -13,3 +13,6 @@ func RequestsOf([]int) Requests { return Requests{} }
 
 // ClientsAmong are none: nobody looks here.
 func ClientsAmong([]int, []int) map[int]bool { return nil }
+
+// Listens are no addresses: nobody looks here.
+func Listens(int) []string { return nil }

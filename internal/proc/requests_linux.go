@@ -2,6 +2,7 @@ package proc
 
 import (
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +20,9 @@ func RequestsOf(pids []int) (r Requests) {
 	}
 	if len(own) == 0 {
 		return r
+	}
+	if Network(pids[0]) == Network(os.Getpid()) { // at once: connections may be short
+		r.answers(own)
 	}
 	eachUnix(func(x unixSocket) {
 		switch {
@@ -46,9 +50,6 @@ func RequestsOf(pids []int) (r Requests) {
 			}
 		}
 	}
-	if Network(pids[0]) == Network(os.Getpid()) {
-		r.answers(own, servers)
-	}
 	return r
 }
 
@@ -65,25 +66,34 @@ func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.U
 const tick = 10
 
 // answers counts the connections by which end has sent last (tcp_info; both times are in ms ago).
-func (r *Requests) answers(own map[uint64]bool, servers map[uint64]string) {
-	r.Asked = map[string]Open{}
+func (r *Requests) answers(own map[uint64]bool) {
+	var all []*netlink.InetDiagTCPInfoResp
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		all, err := netlink.SocketDiagTCPInfo(family)
+		list, err := netlink.SocketDiagTCPInfo(family)
 		if err != nil {
 			return
 		}
-		for _, s := range all {
-			if s.InetDiagMsg == nil || s.TCPInfo == nil || s.TCPInfo.State != netlink.TCP_ESTABLISHED ||
-				!own[uint64(s.InetDiagMsg.INode)] {
-				continue
-			}
-			i, server := s.TCPInfo, servers[uint64(s.InetDiagMsg.INode)]
-			if server == "" {
-				r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
-				continue
-			}
-			r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
+		all = append(all, list...)
+	}
+	listens := map[uint16]bool{}
+	for _, s := range all {
+		if s.InetDiagMsg != nil && s.InetDiagMsg.State == netlink.TCP_LISTEN {
+			listens[s.InetDiagMsg.ID.SourcePort] = true
 		}
+	}
+	r.Asked = map[string]Open{}
+	for _, s := range all {
+		if s.InetDiagMsg == nil || s.TCPInfo == nil || s.TCPInfo.State != netlink.TCP_ESTABLISHED ||
+			!own[uint64(s.InetDiagMsg.INode)] {
+			continue
+		}
+		i, id := s.TCPInfo, s.InetDiagMsg.ID
+		if listens[id.SourcePort] {
+			r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
+			continue
+		}
+		server := net.JoinHostPort(id.Destination.String(), strconv.Itoa(int(id.DestinationPort)))
+		r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
 	}
 }
 

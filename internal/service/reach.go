@@ -38,6 +38,10 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 		r.Why = "it is not a database that hostlab knows, so only its processes were observed"
 		return r, nil
 	}
+	if !connect.Knows(server.Kind) {
+		r.Why = "hostlab asks no sessions of " + host.ProductOf(server.Kind) + ", so only its processes were observed"
+		return r, nil
+	}
 	dsn, err := connect.Here(server.Kind, of.PID)
 	if err == nil {
 		r.Source, err = connect.Open(ctx, dsn)

@@ -65,6 +65,15 @@ def read(path, megabytes=256, rounds=1000):
         mark()
 
 
+def write(path, megabytes=200):
+    """Writes past the page cache."""
+    f = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT)
+    page = mmap.mmap(-1, 1 << 18)
+    while True:
+        os.pwrite(f, page, random.randrange(int(megabytes) * 4) << 18)
+        mark()
+
+
 def memory(path, megabytes=300):
     """Touch pages of a file that may not fit."""
     size = int(megabytes) << 20

@@ -72,6 +72,12 @@ var (
 		first: []string{"set transaction read only"}, source: newOracle, tag: "oracle", size: "18 MB"}
 )
 
+// Knows reports that a server of a kind, as package host calls it, has a vendor here.
+func Knows(kind string) bool {
+	_, known := schemes()[kind]
+	return known
+}
+
 // Built reports whether this program was built with the vendor's driver.
 func (v *Vendor) Built() bool { return v.connect != nil || v.connector != nil }
 
