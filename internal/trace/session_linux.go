@@ -73,7 +73,7 @@ func open(tree host.Tree, target Target, chains bool) (s *session, err error) {
 	if err := s.shape(spec, tree, h); err != nil {
 		return s, err
 	}
-	if err := tellEvents(spec, chains); err != nil {
+	if err := roomFor(spec, len(s.cpus), chains); err != nil {
 		return s, err
 	}
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
