@@ -1,8 +1,7 @@
 package chain
 
 import (
-	"cmp"
-	"slices"
+	"iter"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/waits"
@@ -74,12 +73,11 @@ type hold struct {
 }
 
 // Add follows the waits in a window from one time to another, ns, at moments that lie so far apart, the first at a
-// share of that. words are those of the processes when it was opened.
-func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint64, first float64) {
-	slices.SortStableFunc(events, func(x, y Event) int { return cmp.Compare(x.At, y.At) })
+// share of that. Events are in order. words are those of the processes when it was opened.
+func (a *Account) Add(events iter.Seq[Event], words map[int]uint32, from, to, step uint64, first float64) {
 	w := &a.window
 	w.begin(a, words, from)
-	for _, e := range events {
+	for e := range events {
 		if e.Wake {
 			w.wake(e)
 		} else {

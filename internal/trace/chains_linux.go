@@ -1,9 +1,11 @@
 package trace
 
 import (
+	"cmp"
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -65,18 +67,29 @@ func (t *tally) follow() error {
 		return nil
 	}
 	s.list = s.list[:0]
-	if err := empty(s.events, &s.record, func(e *schedEvent) { s.list = append(s.list, event(e)) }); err != nil {
+	if err := empty(s.events, &s.record, func(e *schedEvent) { s.list = append(s.list, *e) }); err != nil {
 		return err
 	}
+	// CPUs write into one ring.
+	slices.SortStableFunc(s.list, func(x, y schedEvent) int { return cmp.Compare(x.At, y.At) })
 	var dropped uint64
 	if err := s.objects.Dropped.Get(&dropped); err != nil {
 		return err
 	}
 	if w := s.windows[s.number&1]; dropped == s.dropped {
-		t.ends.Add(s.list, t.words, w.Opened, w.Opened+w.Length, moments, rand.Float64())
+		t.ends.Add(s.inOrder, t.words, w.Opened, w.Opened+w.Length, moments, rand.Float64())
 	}
 	s.dropped = dropped
 	return nil
+}
+
+// inOrder are the last window's events.
+func (s *session) inOrder(yield func(chain.Event) bool) {
+	for i := range s.list {
+		if !yield(event(&s.list[i])) {
+			return
+		}
+	}
 }
 
 func event(e *schedEvent) chain.Event {
