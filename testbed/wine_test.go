@@ -188,6 +188,7 @@ func TestWine(t *testing.T) {
 	t.Run("watch", w.watch)
 	t.Run("service", w.service)
 	t.Run("instance", w.instance)
+	t.Run("postgres", w.postgres)
 	t.Run("demo", w.demo)
 	t.Run("study", w.study)
 	t.Run("boots", w.boots)

@@ -76,6 +76,8 @@ func (m *Minute) unfollowed(refused error) (list []string) {
 		switch {
 		case refused != nil:
 			why = refused.Error()
+		case m.Service.Near:
+			why = "its processes were not seen"
 		case m.Ends == nil:
 			why = "its processes are not on this host"
 		case windows < followed:

@@ -207,7 +207,7 @@ func (m *Minute) missing(trips string) {
 	if m.Away() {
 		there := "its processes run on another host; run hostlab there"
 		if m.Service.Near {
-			there = "its processes do not show on this host, where it was reached; run hostlab as root, and where they are"
+			there = nearby
 		}
 		for _, name := range []string{lever.Clock, lever.Idle, lever.SMT, lever.CPUs, lever.Network, lever.Memory} {
 			m.Unseen[name] = there

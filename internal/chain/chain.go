@@ -128,6 +128,8 @@ type Account struct {
 	Own     map[int]bool `json:"own"`
 	Clients map[int]bool `json:"clients"`
 
+	window window // the last one
+
 	all    bool
 	serves map[int]bool    // threads that were seen to wait for a client
 	own    map[int]bool    // and those that wait for work of the server's own

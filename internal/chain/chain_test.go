@@ -2,6 +2,7 @@ package chain
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"hostlab/internal/explain"
@@ -36,7 +37,7 @@ func follow(t *testing.T, until uint64, events ...Event) func(explain.PartName, 
 	t.Helper()
 	a := New(false)
 	a.serves = map[int]bool{10: true, 11: true, 12: true}
-	a.Add(events, nil, 0, until*ms, ms/100, 0.5)
+	a.Add(slices.Values(events), nil, 0, until*ms, ms/100, 0.5)
 	return func(part explain.PartName, e End) float64 {
 		return math.Round(a.Windows[0][part][e] * 1000)
 	}
@@ -126,7 +127,7 @@ func TestEndsOfTheirOwn(t *testing.T) {
 	// A worker of the server's own that has nothing to do is nobody's time.
 	a := New(false)
 	a.serves[10] = true
-	a.Add([]Event{leaves(0, 0, first, nobody, waits.Poll, idleWorker), wakes(2, nobody, first, waits.Poll)}, nil, 0, 2*ms, ms/10, 0)
+	a.Add(slices.Values([]Event{leaves(0, 0, first, nobody, waits.Poll, idleWorker), wakes(2, nobody, first, waits.Poll)}), nil, 0, 2*ms, ms/10, 0)
 	testkit.Is(t, 0, len(a.Windows[0]), "an idle worker has", a.Windows[0])
 }
 
@@ -135,7 +136,7 @@ func TestShareOfWindows(t *testing.T) {
 	a := New(false)
 	a.serves[10] = true
 	for i := range uint64(20) {
-		a.Add([]Event{leaves(0, 0, first, stranger, waits.Running, 0), leaves(4+i%2, 0, stranger, first, waits.Running, 0)}, nil, 0, 10*ms, ms/100, 0.5)
+		a.Add(slices.Values([]Event{leaves(0, 0, first, stranger, waits.Running, 0), leaves(4+i%2, 0, stranger, first, waits.Running, 0)}), nil, 0, 10*ms, ms/100, 0.5)
 		s := a.Share(explain.RunQueue, func(e End) bool { return e.PID == 30 })
 		if s.N != int(i)+1 || i == 0 && (s.Low != 0 || s.High != 1) {
 			t.Fatalf("after %d windows: %+v", i+1, s)

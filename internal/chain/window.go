@@ -1,8 +1,7 @@
 package chain
 
 import (
-	"cmp"
-	"slices"
+	"iter"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/waits"
@@ -11,11 +10,12 @@ import (
 // span is a stretch in which a thread does one thing.
 type span struct {
 	from, to  uint64
-	state     state
-	cpu       int   // that it has, or gets
 	by        *lane // that woke it; nil: not seen
+	kind      waits.Kind
 	word      Word
-	wait      waits.Wait
+	cpu       int32 // that it has, or gets
+	state     state
+	blocked   bool // the kernel does not interrupt its wait
 	interrupt bool
 }
 
@@ -39,7 +39,8 @@ type lane struct {
 	end    End
 }
 
-// window is the events of one stretch, of which nothing is known before.
+// window is the events of one stretch, of which nothing is known before. Its memory is that of the window before: many
+// would else be garbage of megabytes a second.
 type window struct {
 	from    uint64
 	lanes   map[int]*lane
@@ -48,6 +49,21 @@ type window struct {
 	account *Account
 	has     map[int][]hold
 	held    map[int]int // by CPU: the hold of the moment
+	spare   []*lane     // of windows before
+}
+
+// begin forgets the window before.
+func (w *window) begin(a *Account, words map[int]uint32, from uint64) {
+	if w.lanes == nil {
+		w.lanes, w.has, w.held = map[int]*lane{}, map[int][]hold{}, map[int]int{}
+	}
+	w.account, w.words, w.from = a, words, from
+	w.spare, w.order = append(w.spare, w.order...), w.order[:0]
+	clear(w.lanes)
+	clear(w.held)
+	for cpu := range w.has {
+		w.has[cpu] = w.has[cpu][:0]
+	}
 }
 
 // hold is that a task has a CPU from a time on.
@@ -57,11 +73,11 @@ type hold struct {
 }
 
 // Add follows the waits in a window from one time to another, ns, at moments that lie so far apart, the first at a
-// share of that. words are those of the processes when it was opened.
-func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint64, first float64) {
-	slices.SortStableFunc(events, func(x, y Event) int { return cmp.Compare(x.At, y.At) })
-	w := &window{from: from, lanes: map[int]*lane{}, words: words, account: a, has: map[int][]hold{}, held: map[int]int{}}
-	for _, e := range events {
+// share of that. Events are in order. words are those of the processes when it was opened.
+func (a *Account) Add(events iter.Seq[Event], words map[int]uint32, from, to, step uint64, first float64) {
+	w := &a.window
+	w.begin(a, words, from)
+	for e := range events {
 		if e.Wake {
 			w.wake(e)
 		} else {
@@ -91,8 +107,11 @@ func (a *Account) Add(events []Event, words map[int]uint32, from, to, step uint6
 func (w *window) lane(t Task) *lane {
 	l := w.lanes[t.TID]
 	if l == nil {
-		l = &lane{Task: t}
-		l.now.from = w.from
+		l = &lane{}
+		if n := len(w.spare); n > 0 {
+			l, w.spare = w.spare[n-1], w.spare[:n-1]
+		}
+		*l = lane{Task: t, spans: l.spans[:0], now: span{from: w.from}}
 		w.lanes[t.TID] = l
 		w.order = append(w.order, l)
 	}
@@ -112,16 +131,17 @@ func (w *window) close(l *lane, at uint64) {
 
 // turn gives a CPU to another task.
 func (w *window) turn(e Event) {
+	cpu := int32(e.CPU) //nolint:gosec // it is small
 	if e.By.TID != 0 {
 		l := w.lane(e.By)
 		if l.now.state == unknown {
-			l.now.state, l.now.cpu = running, e.CPU
+			l.now.state, l.now.cpu = running, cpu
 		}
 		if len(w.has[e.CPU]) == 0 {
 			w.has[e.CPU] = []hold{{w.from, l}}
 		}
 		w.close(l, e.At)
-		l.now = span{from: e.At, state: blocked, cpu: e.CPU, word: e.Word, wait: e.Wait}
+		l.now = span{from: e.At, state: blocked, cpu: cpu, word: e.Word, kind: e.Wait.Kind, blocked: e.Wait.Blocked}
 		if e.Ready {
 			l.now.state = ready
 		}
@@ -143,9 +163,9 @@ func (w *window) turn(e Event) {
 	case blocked: // its wake-up was missed
 		l.now.to = e.At
 	}
-	l.now.cpu = e.CPU
+	l.now.cpu = cpu
 	w.close(l, e.At)
-	l.now = span{from: e.At, state: running, cpu: e.CPU}
+	l.now = span{from: e.At, state: running, cpu: cpu}
 	w.has[e.CPU] = append(w.has[e.CPU], hold{e.At, l})
 }
 
@@ -154,7 +174,8 @@ func (w *window) wake(e Event) {
 	l := w.lane(e.To)
 	switch l.now.state {
 	case unknown:
-		l.now.state, l.now.wait, l.now.word = blocked, e.Wait, Word(w.words[e.To.PID])
+		l.now.state, l.now.word = blocked, Word(w.words[e.To.PID])
+		l.now.kind, l.now.blocked = e.Wait.Kind, e.Wait.Blocked
 	case blocked:
 	default:
 		return
@@ -170,7 +191,7 @@ func (w *window) wake(e Event) {
 		}
 	}
 	w.close(l, e.At)
-	l.now = span{from: e.At, state: ready, cpu: e.CPU}
+	l.now = span{from: e.At, state: ready, cpu: int32(e.CPU)} //nolint:gosec // it is small
 }
 
 // turns adds whether a thread had a CPU at a moment, or waited for one.
@@ -245,12 +266,12 @@ func (s *span) part() (part explain.PartName, ok bool) {
 	case ipc, timeout:
 		return explain.OtherWaits, true
 	}
-	switch k := s.wait.Kind; {
+	switch k := s.kind; {
 	case k == waits.Sync:
 		return explain.LogWait, true
 	case k == waits.Lock:
 		return explain.Locks, true
-	case (k == waits.Read || k == waits.AsyncIO) && s.wait.Blocked:
+	case (k == waits.Read || k == waits.AsyncIO) && s.blocked:
 		return explain.DataReads, true
 	case k == waits.Peer, k == waits.Poll, k == waits.Read: // of a socket or pipe
 		return explain.Application, true
@@ -286,16 +307,16 @@ func (w *window) ends(l *lane, s *span, t uint64, moment int) End {
 	case running:
 		return of(Computing)
 	case ready:
-		return End{Kind: Ready, PID: w.holder(s.cpu, t)}
+		return End{Kind: Ready, PID: w.holder(int(s.cpu), t)}
 	}
-	switch k := s.wait.Kind; {
+	switch k := s.kind; {
 	case k == waits.Sync:
 		return of(Log)
 	case k == waits.Sleep || s.word>>24 == timeout:
 		return of(Asleep)
-	case s.wait.Blocked && (k == waits.Read || k == waits.AsyncIO):
+	case s.blocked && (k == waits.Read || k == waits.AsyncIO):
 		return of(Data)
-	case s.wait.Blocked && k != waits.Lock:
+	case s.blocked && k != waits.Lock:
 		return of(Device)
 	case s.interrupt && (s.word>>24 == lock || s.word>>24 == lwlock):
 		return of(Unseen) // a look at whether all wait for each other, after which it waits on

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,6 +204,9 @@ var errElsewhere = errors.New("the server's processes are not of this host, or h
 // id: by its name it must be one that is called so, as behind a forwarded port or in a
 // container the number is another's. here: the connection does not leave this host.
 func Here(here bool, id int64, names ...string) error {
+	if runtime.GOOS == "windows" {
+		return errors.New("on Windows hostlab does not count that of sessions")
+	}
 	comm := ""
 	if p, err := procfs.NewProc(int(id)); err == nil && here && id > 0 {
 		comm, _ = p.Comm()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type Stat struct {
 	CPU                         time.Duration // that it has used
 	Reaped                      time.Duration // that children had used which ended and were waited for
 	Faults                      int64         // page faults of those
+	Threads                     int           // that have not been reaped; 0: not known
 	// a time that tells it from a later process of its number: in ticks, on Windows in 100 ns
 	Started int64
 }
@@ -97,6 +99,29 @@ func Numbers() (pids []int, err error) {
 		}
 	}
 	return pids, err
+}
+
+// recent is how old a list of processes may be of which only time is counted, or who descends from whom. To list
+// hundreds takes milliseconds, and one stretch of a watch ends where the next begins.
+const recent = 200 * time.Millisecond
+
+var listed struct {
+	sync.Mutex
+	at   time.Time
+	took time.Duration
+	all  []Stat
+}
+
+// Recent are those that All lists, or has listed just now, and what that took. Nobody may change them.
+func Recent() ([]Stat, time.Duration) {
+	l := &listed
+	l.Lock()
+	defer l.Unlock()
+	if began := time.Now(); began.Sub(l.at) > recent {
+		l.at, l.all = began, All()
+		l.took = time.Since(began)
+	}
+	return l.all, l.took
 }
 
 // Below picks from all those that descend from one of the roots, and the roots.

@@ -30,8 +30,8 @@ func Read(pid int) (s Stat, err error) {
 		}
 	}
 	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: b[open+1 : shut], State: f[0][0],
-		Faults: n[8] + n[10],
-		CPU:    time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
+		Faults: n[8] + n[10], Threads: int(n[17]),
+		CPU: time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
 }
 
 // All reads those that have not ended. Without /proc there are none.

@@ -62,7 +62,10 @@ type Census struct {
 
 // TakeCensus lists the processes that there are. Control groups are asked for where they matter: of those that used a
 // CPU.
-func TakeCensus(groupOf func(pid int) string) Census { return Census{All(), groupOf} }
+func TakeCensus(groupOf func(pid int) string) Census {
+	all, _ := Recent()
+	return Census{all, groupOf}
+}
 
 // Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that
 // ours holds. A process that came and went is counted with its parent.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -37,6 +38,9 @@ const (
 // for; a disk that is full, too. tell says once of each trouble that there is one, and when it is over. metrics may be
 // nil.
 func Keep(ctx context.Context, o Options, dir string, long time.Duration, metrics *Metrics, tell func(string)) error {
+	// What it does in a second takes a few milliseconds. With more threads at once, Go would wake a second one each time
+	// to look for work (wakep in runtime/proc.go).
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	k := &keeper{Options: o, metrics: metrics, tell: tell}
 	defer k.leave()
 	if err := k.reach(ctx); err != nil || k.at == nil { // before anything is made

@@ -80,8 +80,11 @@ func (m *Meter) Read() (Reading, error) {
 	m.total = 0
 	for _, p := range m.members {
 		is, err := proc.Read(p.PID)
-		threads, err2 := procfs.AllThreads(p.PID)
-		if err != nil || err2 != nil || is.Started != p.Started || is.Ended() {
+		threads := procfs.Procs{{PID: p.PID}} // to list one takes ten system calls
+		if err == nil && is.Threads != 1 {
+			threads, err = procfs.AllThreads(p.PID)
+		}
+		if err != nil || is.Started != p.Started || is.Ended() {
 			continue // it has ended
 		}
 		processes++
@@ -145,15 +148,19 @@ func (m *Meter) look(now time.Time) {
 				m.members = append(m.members, s)
 			}
 		}
-	} else {
-		all := proc.All()
-		i := slices.IndexFunc(all, func(s proc.Stat) bool { return s.PID == m.of.root.PID })
-		m.members = nil
-		if i >= 0 && all[i].Started == m.of.root.Started && !all[i].Ended() {
-			m.members = proc.Below(all, m.of.root.PID)
-		}
+		m.looked, m.search = now, min(m.search, time.Since(began))
+		return
 	}
-	m.looked, m.search = now, min(m.search, time.Since(began))
+	is := func(s proc.Stat) bool { return s.Identity() == m.of.root.Identity() }
+	all, took := proc.Recent()
+	if !slices.ContainsFunc(all, is) { // it has just begun
+		all = proc.All()
+	}
+	m.members = nil
+	if slices.ContainsFunc(all, is) {
+		m.members = proc.Below(all, m.of.root.PID)
+	}
+	m.looked, m.search = now, min(m.search, took)
 }
 
 // gone is what threads of the service had used that have ended, where those that live have

@@ -35,7 +35,7 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 	}
 	r, server := &Reached{Of: of}, of.Server(servers)
 	if server == nil {
-		r.Why = "it is not a database that hostlab knows, so only its processes were observed"
+		r.Why = unknownServer
 		return r, nil
 	}
 	if !connect.Knows(server.Kind) {

@@ -42,6 +42,9 @@ type counters struct {
 func BoundsOf(ctx context.Context, cfg Config) ([]Bound, float64) {
 	tree := host.Tree{Root: cfg.Root}
 	cpus := tree.List("/sys/devices/system/cpu/online").Or(nil)
+	if len(cpus) == 0 { // Windows has none of these counters, and sums of nothing would be bounds of 0
+		return nil, 0
+	}
 	a := readCounters(tree, cfg.Target, cpus)
 	_ = proc.Sleep(ctx, cfg.For)
 	b := readCounters(tree, cfg.Target, cpus)

@@ -1,7 +1,11 @@
 package trace
 
 import (
+	"cmp"
+	"math/bits"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -25,13 +29,29 @@ const (
 	byInterrupt
 )
 
-// tellEvents has the programs tell each event in a window. The ring takes no memory where they do not.
-func tellEvents(spec *ebpf.CollectionSpec, chains bool) error {
-	if chains {
-		return spec.Variables[schedVarChains].Set(uint8(1))
+// What the rings hold for each CPU, B, and as a whole at most. An event takes 48 B and a burst 64 B, with their heads.
+// On a CPU that switches 100,000 times a second, the longest window that so many switches permit, 150 ms, has 30,000
+// events and 7,500 bursts. A ring's pages are there twice in hostlab's memory, so that what wraps around is read in one
+// piece (kernel/bpf/ringbuf.c).
+const (
+	eventsOfCPU, eventsAtMost = 2 << 20, 16 << 20
+	burstsOfCPU, burstsAtMost = 512 << 10, 4 << 20
+)
+
+// ringOf is the length of a ring for so many CPUs: the kernel takes powers of two alone.
+func ringOf(cpus, each, most int) uint32 {
+	return uint32(min(1<<bits.Len(uint(cpus*each-1)), most)) //nolint:gosec // most is small
+}
+
+// roomFor has rings fit to the CPUs, and the programs tell each event in a window where waits are followed.
+func roomFor(spec *ebpf.CollectionSpec, cpus int, chains bool) error {
+	spec.Maps[schedMapRing].MaxEntries = ringOf(cpus, burstsOfCPU, burstsAtMost)
+	if !chains {
+		spec.Maps[schedMapEvents].MaxEntries = uint32(os.Getpagesize()) //nolint:gosec // it is small
+		return nil
 	}
-	spec.Maps[schedMapEvents].MaxEntries = 4096
-	return nil
+	spec.Maps[schedMapEvents].MaxEntries = ringOf(cpus, eventsOfCPU, eventsAtMost)
+	return spec.Variables[schedVarChains].Set(uint8(1))
 }
 
 // chained is how long a window lasts at least where waits are followed: one that lasts longer shows no end.
@@ -47,18 +67,29 @@ func (t *tally) follow() error {
 		return nil
 	}
 	s.list = s.list[:0]
-	if err := empty(s.events, &s.record, func(e *schedEvent) { s.list = append(s.list, event(e)) }); err != nil {
+	if err := empty(s.events, &s.record, func(e *schedEvent) { s.list = append(s.list, *e) }); err != nil {
 		return err
 	}
+	// CPUs write into one ring.
+	slices.SortStableFunc(s.list, func(x, y schedEvent) int { return cmp.Compare(x.At, y.At) })
 	var dropped uint64
 	if err := s.objects.Dropped.Get(&dropped); err != nil {
 		return err
 	}
 	if w := s.windows[s.number&1]; dropped == s.dropped {
-		t.ends.Add(s.list, t.words, w.Opened, w.Opened+w.Length, moments, rand.Float64())
+		t.ends.Add(s.inOrder, t.words, w.Opened, w.Opened+w.Length, moments, rand.Float64())
 	}
 	s.dropped = dropped
 	return nil
+}
+
+// inOrder are the last window's events.
+func (s *session) inOrder(yield func(chain.Event) bool) {
+	for i := range s.list {
+		if !yield(event(&s.list[i])) {
+			return
+		}
+	}
 }
 
 func event(e *schedEvent) chain.Event {

@@ -16,7 +16,6 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/chain"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
 )
@@ -36,7 +35,7 @@ type session struct {
 	clock float64 // ns that reading it takes
 
 	events  *ringbuf.Reader // nil: they stay in the kernel
-	list    []chain.Event
+	list    []schedEvent    // of the last window
 	dropped uint64
 
 	number  uint64 // of the last window
@@ -73,7 +72,7 @@ func open(tree host.Tree, target Target, chains bool) (s *session, err error) {
 	if err := s.shape(spec, tree, h); err != nil {
 		return s, err
 	}
-	if err := tellEvents(spec, chains); err != nil {
+	if err := roomFor(spec, len(s.cpus), chains); err != nil {
 		return s, err
 	}
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {

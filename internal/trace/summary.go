@@ -57,9 +57,11 @@ func (r *Result) Summary() *Summary {
 // Sections show it: what says most on a terminal, all on a page.
 func (s *Summary) Sections() []document.Section {
 	if s.Reason != "" {
-		return []document.Section{document.Titled("Scheduling",
-			document.Line{Text: "It was not watched: " + s.Reason + ". The kernel's own counters give these bounds."},
-			s.bounds())}
+		text := "It was not watched: " + s.Reason + "."
+		if len(s.Bounds) > 0 {
+			text += " The kernel's own counters give these bounds."
+		}
+		return []document.Section{document.Titled("Scheduling", document.Line{Text: text}, s.bounds())}
 	}
 	seen := document.Line{Text: fmt.Sprintf("The kernel was watched in %s, %s of %s.", screen.Count(s.Windows, "window"),
 		percent(s.Seen), span(s.Seconds))}

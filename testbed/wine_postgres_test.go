@@ -1,0 +1,68 @@
+//go:build linux && amd64 && system
+
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/testkit"
+)
+
+// postgres watches PostgreSQL's build for Windows: while a session that has locked a row sleeps and others want it, and while
+// two sessions compute.
+func (w *wine) postgres(t *testing.T) {
+	w.begin(t)
+	w.setCounters(t, watched)
+	const name = "postgres-15-windows"
+	if out, err := exec.Command("./servers.sh", name).CombinedOutput(); err != nil {
+		t.Fatalf("servers.sh %s: %v: %s", name, err, out)
+	}
+	bin := testkit.Must(filepath.Abs("dl/servers/" + name + "/bin"))(t)
+	data := "Z:" + w32(filepath.Join(w.dir, "pgdata"))
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	port := l.Addr().(*net.TCPAddr).Port
+	testkit.OK(t, l.Close())
+	server := func(args ...string) *exec.Cmd {
+		return w.command(wine64, append([]string{filepath.Join(bin, args[0])}, args[1:]...)...)
+	}
+	testkit.OK(t, server("initdb.exe", "-D", data, "-A", "trust", "-U", "postgres", "--locale=C", "--no-sync").Run())
+	t.Cleanup(func() { _ = server("pg_ctl.exe", "-D", data, "-m", "immediate", "stop").Run() })
+	testkit.OK(t, server("pg_ctl.exe", "-D", data, "-w", "-t", "80", "-l", data+`\log`, "-o", fmt.Sprintf("-h 127.0.0.1 -p %d", port), "start").Run())
+	dsn := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+	// do runs a statement again and again in sessions of its own, and returns what ends them.
+	do := func(sessions int, statement string) (end func()) {
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range sessions {
+			c := testkit.Must(pgx.Connect(t.Context(), dsn))(t)
+			all.Go(func() {
+				defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it is broken off
+				for ctx.Err() == nil {
+					_, _ = c.Exec(ctx, statement)
+				}
+			})
+		}
+		return func() { stop(); all.Wait() }
+	}
+	c := testkit.Must(pgx.Connect(t.Context(), dsn))(t)
+	testkit.Must(c.Exec(t.Context(), "create table stock (n int); insert into stock values (1)"))(t)
+	testkit.OK(t, c.Close(t.Context()))
+
+	holds, want := do(1, "begin; update stock set n = n + 1; select pg_sleep(1); commit"), do(3, "update stock set n = n + 1")
+	w.try(t, 0, `locks whose holder waits itself.*Timeout:PgSleep`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "10s", "--out", "-")
+	w.try(t, 0, `On Windows hostlab does not find out which processes are a named server's`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "2s", "--all", "--out", "-")
+	holds()
+	want()
+	computes := do(2, "select count(i) from (select generate_series(1, 1000000) as i) numbers")
+	w.try(t, 0, `PostgreSQL computes for [0-9.]+ %`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "10s", "--out", "-")
+	w.try(t, 0, `not a database that hostlab finds on Windows`, "", "assess", "--only", "service", "--service", "postgres", "--for", "2s", "--all", "--out", "-")
+	computes()
+}
