@@ -2,6 +2,7 @@ package assess
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,13 +108,15 @@ func (b *blocked) stopped() *Stopped {
 	if all.Seconds == 0 {
 		return nil
 	}
+	all.Looks = all.Seconds / max(b.pace.Seconds(), 1e-3)
 	return &all
 }
 
 // Stopped are threads that stood still by a signal or a debugger.
 type Stopped struct {
 	Seconds float64 `json:"seconds"`
-	Ran     float64 `json:"ran"` // s that they were on a CPU or ready for one
+	Ran     float64 `json:"ran"`   // s that they were on a CPU or ready for one
+	Looks   float64 `json:"looks"` // that saw one stopped
 }
 
 // halted says so: nothing else shortens that time.
@@ -123,8 +126,10 @@ func (m *Minute) halted() []explain.Finding {
 		return nil
 	}
 	share := lever.Unit(s.Seconds / (s.Seconds + m.Report.Busy))
+	// all stop together, so that they wait for a CPU together, too; looks are counted (Poisson)
+	most := (s.Seconds*(1+1.96/math.Sqrt(max(1, s.Looks))) + m.Report.Part(explain.RunQueue).Seconds) / (s.Seconds + s.Ran)
 	return []explain.Finding{{Parameter: "stopped threads", Part: explain.OtherWaits, Number: s.Seconds, Unit: "s", N: -1,
-		Explains: &share, AtMost: result.Finite(lever.Unit(s.Seconds / (s.Seconds + s.Ran))),
+		Explains: &share, AtMost: result.Finite(lever.Unit(most)),
 		Text: fmt.Sprintf("a signal (SIGSTOP) or a debugger stopped its threads for %s in %s, in which they ran for %s",
 			result.Format(s.Seconds, "s"), result.Format(m.Report.Wall, "s"), result.Format(s.Ran, "s")),
 		Step: "find what stops them: cpulimit, a script that sends SIGSTOP, or a debugger (TracerPid in /proc/PID/status)"}}
