@@ -103,7 +103,10 @@ func TestUntaken(t *testing.T) {
 	if m.Host.Busy = new(0.97); len(m.untaken()) != 1 {
 		t.Error("CPUs are busy, but not with it")
 	}
-	if m.Report.Busy = 300; m.untaken() != nil {
+	if m.Commands = []redis.Command{{Name: "KEYS", Calls: 1, Seconds: 1}}; m.untaken() != nil {
+		t.Error("Redis takes no more threads")
+	}
+	if m.Commands, m.Report.Busy = nil, 300; m.untaken() != nil {
 		t.Error("the CPUs are busy, and its threads want them")
 	}
 }

@@ -69,7 +69,8 @@ func (b *blocked) interpreter() *Interpreter {
 	}
 	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", first))
 	name := filepath.Base(program)
-	if threads[first] < 2 || seconds[first] < mainly*all || !strings.HasPrefix(name, "python") || strings.HasSuffix(name, "t") {
+	if threads[first] < 2 || seconds[first] < mainly*all || !strings.HasPrefix(name, "python") ||
+		strings.HasSuffix(name, "t") {
 		return nil
 	}
 	return &Interpreter{first, threads[first]}
@@ -88,7 +89,8 @@ func (m *Minute) turns() []explain.Finding {
 	beyond := 1 - 1/at
 	return []explain.Finding{{Parameter: "one interpreter", Part: explain.DatabaseCPU, Number: used, Unit: "CPUs", N: -1,
 		Explains: &beyond, AtMost: result.Finite(max(beyond, 1-1/(at*float64(m.Host.CPUs)))),
-		Text: fmt.Sprintf("%d threads of Python (PID %d) compute one at a time (GIL): they use %.2g of %s while %.2g have work",
+		Text: fmt.Sprintf("%d threads of Python (PID %d) compute one at a time (GIL): they use %.2g of %s while %.2g "+
+			"have work",
 			m.Interpreter.Threads, m.Interpreter.PID, used, screen.Count(m.Host.CPUs, "CPU"), at),
 		Step: "have more processes share its work, as workers of its server; more CPUs serve its threads no better"}}
 }
