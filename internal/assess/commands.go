@@ -48,7 +48,8 @@ func (c *commands) fill(ctx context.Context, m *Minute) {
 		after, err = c.ask(ctx)
 	}
 	if err != nil {
-		m.Report.Missing = append(m.Report.Missing, "how long its commands take: "+strings.Join(strings.Fields(err.Error()), " "))
+		m.Report.Missing = append(m.Report.Missing,
+			"how long its commands take: "+strings.Join(strings.Fields(err.Error()), " "))
 		return
 	}
 	m.Commands = redis.Since(c.before, after)
@@ -64,8 +65,8 @@ func (m *Minute) slow() (list []explain.Finding) {
 			continue
 		}
 		share := min(1, c.Seconds/m.Report.Busy)
-		list = append(list, explain.Finding{Parameter: "command " + c.Name, Part: explain.DatabaseCPU, Number: each, Unit: "s",
-			N: c.Calls, Explains: &share, AtMost: result.Finite(min(1, max(share, cpu.High+queue.High))),
+		list = append(list, explain.Finding{Parameter: "command " + c.Name, Part: explain.DatabaseCPU,
+			Number: each, Unit: "s", N: c.Calls, Explains: &share, AtMost: result.Finite(min(1, max(share, cpu.High+queue.High))),
 			Text: fmt.Sprintf("command %s has %s of active time, %s each, while the others wait for the one thread",
 				c.Name, result.Share(share), result.Format(each, "s")),
 			Step: "have its clients ask for less at a time, as by SCAN for KEYS; SLOWLOG GET shows its arguments and clients"})

@@ -2,6 +2,7 @@ package assess
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,7 +69,8 @@ func (b *blocked) interpreter() *Interpreter {
 	}
 	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", first))
 	name := filepath.Base(program)
-	if threads[first] < 2 || seconds[first] < mainly*all || !strings.HasPrefix(name, "python") || strings.HasSuffix(name, "t") {
+	if threads[first] < 2 || seconds[first] < mainly*all || !strings.HasPrefix(name, "python") ||
+		strings.HasSuffix(name, "t") {
 		return nil
 	}
 	return &Interpreter{first, threads[first]}
@@ -87,7 +89,8 @@ func (m *Minute) turns() []explain.Finding {
 	beyond := 1 - 1/at
 	return []explain.Finding{{Parameter: "one interpreter", Part: explain.DatabaseCPU, Number: used, Unit: "CPUs", N: -1,
 		Explains: &beyond, AtMost: result.Finite(max(beyond, 1-1/(at*float64(m.Host.CPUs)))),
-		Text: fmt.Sprintf("%d threads of Python (PID %d) compute one at a time (GIL): they use %.2g of %s while %.2g have work",
+		Text: fmt.Sprintf("%d threads of Python (PID %d) compute one at a time (GIL): they use %.2g of %s while %.2g "+
+			"have work",
 			m.Interpreter.Threads, m.Interpreter.PID, used, screen.Count(m.Host.CPUs, "CPU"), at),
 		Step: "have more processes share its work, as workers of its server; more CPUs serve its threads no better"}}
 }
@@ -107,13 +110,15 @@ func (b *blocked) stopped() *Stopped {
 	if all.Seconds == 0 {
 		return nil
 	}
+	all.Looks = all.Seconds / max(b.pace.Seconds(), 1e-3)
 	return &all
 }
 
 // Stopped are threads that stood still by a signal or a debugger.
 type Stopped struct {
 	Seconds float64 `json:"seconds"`
-	Ran     float64 `json:"ran"` // s that they were on a CPU or ready for one
+	Ran     float64 `json:"ran"`   // s that they were on a CPU or ready for one
+	Looks   float64 `json:"looks"` // that saw one stopped
 }
 
 // halted says so: nothing else shortens that time.
@@ -123,8 +128,10 @@ func (m *Minute) halted() []explain.Finding {
 		return nil
 	}
 	share := lever.Unit(s.Seconds / (s.Seconds + m.Report.Busy))
+	// all stop together, so that they wait for a CPU together, too; looks are counted (Poisson)
+	most := (s.Seconds*(1+1.96/math.Sqrt(max(1, s.Looks))) + m.Report.Part(explain.RunQueue).Seconds) / (s.Seconds + s.Ran)
 	return []explain.Finding{{Parameter: "stopped threads", Part: explain.OtherWaits, Number: s.Seconds, Unit: "s", N: -1,
-		Explains: &share, AtMost: result.Finite(lever.Unit(s.Seconds / (s.Seconds + s.Ran))),
+		Explains: &share, AtMost: result.Finite(lever.Unit(most)),
 		Text: fmt.Sprintf("a signal (SIGSTOP) or a debugger stopped its threads for %s in %s, in which they ran for %s",
 			result.Format(s.Seconds, "s"), result.Format(m.Report.Wall, "s"), result.Format(s.Ran, "s")),
 		Step: "find what stops them: cpulimit, a script that sends SIGSTOP, or a debugger (TracerPid in /proc/PID/status)"}}

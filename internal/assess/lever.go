@@ -160,6 +160,10 @@ func (m *Minute) idle() lever.Lever {
 	}
 	gain(&l, w.Seconds/active, (w.Low-stolen)/active, (w.Avoidable-stolen)/active, w.Most/active,
 		"shallow idle states make every wake-up as quick as the quickest tenth", reason)
+	if m.Host.Guest && l.Verdict == lever.Worthwhile { // most of it is the hypervisor's, which has to run the CPU again
+		l.Verdict = lever.Possible
+		l.Evidence[0].Text += "; in a guest, how much of that is idle states is not known"
+	}
 	return l
 }
 

@@ -315,6 +315,15 @@ func TestIdleUnderSteal(t *testing.T) {
 	}
 }
 
+// TestIdleOfGuest: who wakes a guest's CPU is its hypervisor, so that its own idle states are possible at most.
+func TestIdleOfGuest(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Application: 40})
+	m.Host.Guest, m.Wakeups = true, &Wakeups{Wall: 60, Seconds: 11, Avoidable: 10, Low: 9, Most: 12, Source: "9 wake-ups"}
+	if l := find(t, m.Levers(), lever.Idle); l.Verdict != lever.Possible || !strings.Contains(l.Why(), "guest") {
+		t.Errorf("%s: %s", l.Verdict, l.Why())
+	}
+}
+
 // TestQueueing compares with the machine repair model (Gross and Harris): of two sessions that pause for a second after each on the one
 // CPU, each waits for half a second. Two CPUs leave two sessions nothing to wait for.
 func TestQueueing(t *testing.T) {

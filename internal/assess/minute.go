@@ -113,6 +113,7 @@ type Host struct {
 	Busy    *float64 `json:"busy"`              // share of the CPUs' time, for anybody; nil, as the two below: not known
 	Foreign *float64 `json:"foreign"`           // share, of others than the service
 	Steal   *float64 `json:"steal"`             // share that the hypervisor took
+	Guest   bool     `json:"guest,omitempty"`   // a hypervisor runs it, as far as is known
 	Credits bool     `json:"credits,omitempty"` // its CPUs are its own for as long as it has credits
 }
 

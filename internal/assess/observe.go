@@ -310,7 +310,7 @@ func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
 	own := false
 	if facts != nil {
 		hypervisor, known := facts.Virt.Technology()
-		own = known && hypervisor == "none"
+		own, m.Host.Guest = known && hypervisor == "none", known && hypervisor != "none"
 	}
 	m.Bounds = map[string]Bounded{}
 	for _, b := range bounds {

@@ -80,7 +80,8 @@ const onlyOne = 0.1
 // something holds those.
 func (m *Minute) untaken() []explain.Finding {
 	r := m.Requests
-	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || m.Throttled != nil && *m.Throttled > 0 {
+	if r == nil || m.Connected || r.Unread < 1 || m.Host.Busy == nil || m.Throttled != nil && *m.Throttled > 0 ||
+		len(m.Commands) > 0 { // Redis has one thread for them
 		return nil
 	}
 	at := m.Report.Busy / max(m.Report.Wall, 1e-9)

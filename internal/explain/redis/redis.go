@@ -74,8 +74,9 @@ func Ask(ctx context.Context, address string, ours func() bool) ([]Command, erro
 // commands reads "cmdstat_keys:calls=12,usec=3456,usec_per_call=288.00".
 func commands(text string) (list []Command) {
 	for line := range strings.Lines(text) {
-		name, values, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if name, ok = strings.CutPrefix(name, "cmdstat_"); !ok || len(list) >= most {
+		name, values, _ := strings.Cut(strings.TrimSpace(line), ":")
+		name, ok := strings.CutPrefix(name, "cmdstat_")
+		if !ok || len(list) >= most {
 			continue
 		}
 		c := Command{Name: strings.ToUpper(screen.Clean(screen.Cut(name, 40)))}
