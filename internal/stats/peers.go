@@ -55,8 +55,8 @@ func Tails(gaps []float64) float64 {
 	if len(gaps) < 5 {
 		return 1
 	}
-	gap := min(max(usualGap*Quantile(gaps, 0.75), leastGap), widestGap)
-	return math.Pow(gap/widestGap, 3)
+	share := min(max(usualGap*Quantile(gaps, 0.75), leastGap), widestGap) / widestGap
+	return share * share * share
 }
 
 // Discoveries tells which of many p values are taken as found, so that of those found a share of q are false at
