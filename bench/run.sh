@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
-all=(binary checktime assess busy overhead verdicts switchback rollout scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
+all=(binary checktime assess busy overhead verdicts switchback rollout outliers scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
   xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record live-clock live loads causes engines kill settingkill livekill fleet fleet-pages ansible emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
@@ -39,6 +39,7 @@ one() {
   verdicts) go run ./bench/verdicts -n "${EXPERIMENTS:-2000}" ;;
   switchback) go run ./bench/switchback -n "${EXPERIMENTS:-2000}" ;;
   rollout) go run ./bench/rollout -trials "${ROLLOUTS:-1000}" ;;
+  outliers) go run ./bench/outliers ;;
   trend) go run ./bench/trend -services "${SERVICES:-100}" ;;
   scanlock) needs gcc gcc && ./bench/scanlock/run.sh -n "${SCANLOCK_ROUNDS:-15}" ;;
   watch) needs tmux tmux && go run ./bench/watch ;;

@@ -101,6 +101,7 @@ type Peers struct {
 	values   map[group][]Outlier // its values
 	groups   map[group]bool      // those with LeastPeers and more values of some measurement
 	p        []float64           // of all values
+	gaps     []float64           // the widest of each group and measurement
 	suspects map[int]Outlier     // those that may be named, by their place in p
 }
 
@@ -137,9 +138,9 @@ func (p *Peers) judge() {
 			continue
 		}
 		p.groups[g] = true
-		oneMetric(list)
+		p.gaps = append(p.gaps, oneMetric(list))
 		for _, o := range list {
-			if o.P <= falseShare { // none above is ever named
+			if o.P*stats.LeastTails <= falseShare && beyondNoise(o) { // no other is ever named
 				p.suspects[len(p.p)] = o
 			}
 			p.p = append(p.p, o.P)
@@ -153,8 +154,13 @@ func (p *Peers) judge() {
 // or within the host's own interval is none.
 func (p *Peers) Outliers() (found []Outlier, groups int) {
 	p.judge()
+	tails := stats.Tails(p.gaps)
+	for i := range p.p {
+		p.p[i] *= tails
+	}
 	for i, is := range stats.Discoveries(p.p, falseShare) {
-		if o := p.suspects[i]; is && beyondNoise(o) {
+		if o, far := p.suspects[i]; is && far {
+			o.P = p.p[i]
 			found = append(found, o)
 		}
 	}
@@ -165,8 +171,8 @@ func (p *Peers) Outliers() (found []Outlier, groups int) {
 	return found, len(p.groups)
 }
 
-// oneMetric fills in what the values of peers say of each.
-func oneMetric(list []Outlier) {
+// oneMetric fills in what the values of peers say of each, and returns the widest gap among them.
+func oneMetric(list []Outlier) (gap float64) {
 	var logs, noise []float64
 	for _, o := range list {
 		logs = append(logs, math.Log(*o.Value.Value))
@@ -174,7 +180,8 @@ func oneMetric(list []Outlier) {
 			noise = append(noise, *o.Value.Noise)
 		}
 	}
-	p, middle := stats.Peers(logs), math.Exp(stats.Median(logs))
+	p, gap := stats.Peers(logs)
+	middle := math.Exp(stats.Median(logs))
 	for i := range list {
 		o := &list[i]
 		o.P, o.Peers, o.Typical, o.Ratio = p[i], len(logs)-1, middle, *o.Value.Value/middle
@@ -186,6 +193,7 @@ func oneMetric(list []Outlier) {
 			o.Value.Noise = &own
 		}
 	}
+	return gap
 }
 
 // leastRatio is how many times as large as its peers' a value has to be, or as small.
