@@ -95,7 +95,8 @@ func (j *judge) carried(e *Effect, c comparison) {
 const afterChange = 3
 
 // heldShare is the share of the margin within which the stretches have to agree. Where half of a cost of 3 % shows in
-// the next run, stretches of 12 say none in 4 % of experiments, and with the whole margin in 8 % (bench/verdicts, laws).
+// the next run, stretches of 12 say none in 4 % of experiments, and with the whole margin in 8 % (bench/verdicts,
+// laws).
 const heldShare = 0.85
 
 // followAlpha is that of the test whether runs in a stretch go on to follow the level. It costs claims of none alone.

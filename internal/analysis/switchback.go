@@ -191,6 +191,6 @@ func unsettled(x *result.Experiment, used []*result.Run) string {
 		begins = fmt.Sprintf("how fast the service settles is not known; if its time constant is %s, effects",
 			result.Format(tau, "s"))
 	}
-	return fmt.Sprintf("%s look smaller by up to %s of themselves, and their intervals do not allow for it; in a copy of the "+
-		"study, set settle to %s", begins, result.Percent(hidden, 0), result.Format(math.Ceil(4*tau/60)*60, "s"))
+	return fmt.Sprintf("%s look smaller by up to %s of themselves, and their intervals do not allow for it; in a copy of "+
+		"the study, set settle to %s", begins, result.Percent(hidden, 0), result.Format(math.Ceil(4*tau/60)*60, "s"))
 }

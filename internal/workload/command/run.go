@@ -60,7 +60,8 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if c.stdin != "" {
 		f, err := trust.Open(c.stdin) // a FIFO would be waited for, and another run find it empty
 		if err != nil {
-			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, trust.Bare(err)), "name a regular file")
+			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, trust.Bare(err)),
+				"name a regular file")
 		}
 		defer f.Close()
 		cmd.Stdin = f
