@@ -62,7 +62,7 @@ func (s walsh) count(v float64) int {
 // made and sorted, so that some 20 counts do; where most are tied, it goes on until no number is between.
 func (s walsh) at(k int) float64 {
 	first, last := s[0], s[len(s)-1]
-	lo, hi := first/2+first/2, last/2+last/2          // halves of the smallest numbers are 0
+	lo, hi := first/2+first/2, last/2+last/2         // halves of the smallest numbers are 0
 	upToLo, upTo := s.count(lo), len(s)*(len(s)+1)/2 // averages
 	if k < upToLo {
 		return lo + 0 // -0 becomes 0
