@@ -70,7 +70,7 @@ func settable(err error) error {
 // needs looks for the programs that a study's workload takes at any of its levels. The
 // error is one line, and says which parameter asks for what is missing.
 func needs(ctx context.Context, st *experiment.Study) error {
-	for p := range st.Variants() {
+	for _, p := range st.Variants() {
 		if err := st.Work.Needs(ctx, p); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		j.firstLook = looks[0]
 	}
 
-	tables := r.tables(blocks)
+	tables := r.tables(blocks, used)
 	a.Notes = append(a.Notes, absent(tables)...)
 	floors := make([]float64, len(tables))
 	for i, t := range tables {
@@ -71,12 +71,13 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 				continue
 			}
 			e := Effect{Contrast: c, Response: t.response}
-			e.Evidence = evidence(x, c)
 			if err != nil {
-				a.Effects = append(a.Effects, unknown(e, err))
-				continue
+				e = unknown(e, err)
+			} else {
+				e = j.effect(e, compared, t, floors[i])
 			}
-			a.Effects = append(a.Effects, j.effect(e, compared, t, floors[i]))
+			e.Evidence = evidence(x, c)
+			a.Effects = append(a.Effects, e)
 		}
 	}
 	last := map[bool]int{true: 0, false: 1}

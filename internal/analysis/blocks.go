@@ -40,21 +40,19 @@ func (p *periods) adjust(d []float64, iv result.Estimate, effects []float64, alp
 
 // taken returns the share of all CPUs that others took in each cell of each block, the
 // mean of its runs: of steal and foreign processes, those that every run knows. at is block ->
-// row+1. nil where the study does not adjust, or no run knows.
-func (r *record) taken(at []int, rows int) (taken []float64, warning string) {
-	if !r.x.Design.Adjust {
+// row. nil where the study does not adjust, or no run knows.
+func (r *record) taken(used []*result.Run, at map[int]int) (taken []float64, warning string) {
+	if !r.x.Design.Adjust || len(at) == 0 {
 		return nil, ""
 	}
 	for _, condition := range []string{"steal", "foreign_cpu"} {
-		sum, count := make([]float64, rows*len(r.x.Cells)), make([]float64, rows*len(r.x.Cells))
-		known := rows > 0
-		for _, run := range r.runs {
-			if row := at[run.Block] - 1; row >= 0 {
-				v, ok := run.Conditions[condition]
-				known = known && ok
-				sum[row*len(r.x.Cells)+run.Cell] += v
-				count[row*len(r.x.Cells)+run.Cell]++
-			}
+		sum, count := make([]float64, len(at)*len(r.x.Cells)), make([]float64, len(at)*len(r.x.Cells))
+		known := true
+		for _, run := range used {
+			v, ok := run.Conditions[condition]
+			known = known && ok
+			sum[at[run.Block]*len(r.x.Cells)+run.Cell] += v
+			count[at[run.Block]*len(r.x.Cells)+run.Cell]++
 		}
 		if !known {
 			continue
@@ -66,8 +64,8 @@ func (r *record) taken(at []int, rows int) (taken []float64, warning string) {
 			taken[i] += sum[i] / count[i]
 		}
 	}
-	if taken == nil && rows > 0 {
-		warning = fmt.Sprintf("nothing is adjusted: not every run of %d blocks knows the CPU time that others took", rows)
+	if taken == nil {
+		warning = fmt.Sprintf("nothing is adjusted: not every run of %d blocks knows the CPU time that others took", len(at))
 	}
 	return taken, warning
 }

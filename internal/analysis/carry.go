@@ -32,12 +32,8 @@ func (c *Carried) settles() float64 {
 // settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited
 // here.
 func (j *judge) settle(e *Effect) {
-	n := 0
-	for _, plot := range j.record.x.Blocks[0].Plots {
-		n += len(plot)
-	}
 	e.SettleRuns = e.Carried.settles()
-	e.Settle = e.SettleRuns * j.seconds / float64(n)
+	e.Settle = e.SettleRuns * j.seconds / float64(j.record.x.Blocks[0].Runs())
 }
 
 // keeps are how much of the levels' history goes on from run to run: of the run before alone, and with time

@@ -89,12 +89,7 @@ func besides(x *result.Experiment, i int, factor, level string) int {
 
 // paired compares two cells within the blocks that have both.
 func paired(x *result.Experiment, r *result.Response, level, base map[int]float64) result.Estimate {
-	d := pairs(level, base)
-	iv := stats.HodgesLehmann(d, NominalAlpha)
-	if Student(x, len(d)) {
-		iv = stats.PairedT(d, NominalAlpha)
-	}
-	return scale{*r}.estimate(iv)
+	return scale{*r}.estimate(pairedInterval(x, pairs(level, base), NominalAlpha))
 }
 
 // pairs are the differences between two cells, one for each block that has both.
@@ -109,7 +104,14 @@ func pairs(level, base map[int]float64) []float64 {
 }
 
 // Student reports whether an interval is Student's, as the analysis has it for the few
-// superblocks of a split plot: ranks would have none.
-func Student(x *result.Experiment, n int) bool {
-	return x.Design.Kind == "split-plot" && n >= 2 && n < stats.MinBlocks(NominalAlpha)
+// superblocks of a split plot: ranks would have none, and Student's needs only two.
+func Student(x *result.Experiment, n int, alpha float64) bool {
+	return x.Design.Kind == result.SplitPlot && n >= 2 && n < stats.MinBlocks(alpha)
+}
+
+func pairedInterval(x *result.Experiment, d []float64, alpha float64) result.Estimate {
+	if Student(x, len(d), alpha) {
+		return stats.PairedT(d, alpha)
+	}
+	return stats.HodgesLehmann(d, alpha)
 }

@@ -97,28 +97,19 @@ func key(x *result.Experiment, c result.Contrast) string {
 
 // differ fills the conditions that are not the same everywhere.
 func (c *Comparison) differ() {
-	list := make([]map[string]string, len(c.Experiments))
-	known := map[string]bool{}
-	var order []string
 	for i, a := range c.Experiments {
-		list[i] = map[string]string{}
 		for _, kv := range Facts(a.Experiment) {
-			list[i][kv[0]] = kv[1]
-			if !known[kv[0]] {
-				known[kv[0]] = true
-				order = append(order, kv[0])
+			n := slices.IndexFunc(c.Differences, func(d Difference) bool { return d.What == kv[0] })
+			if n < 0 {
+				n = len(c.Differences)
+				c.Differences = append(c.Differences, Difference{kv[0], make([]string, len(c.Experiments))})
 			}
+			c.Differences[n].Values[i] = kv[1]
 		}
 	}
-	for _, what := range order {
-		d := Difference{What: what}
-		for i := range list {
-			d.Values = append(d.Values, list[i][what])
-		}
-		if slices.ContainsFunc(d.Values, func(v string) bool { return v != d.Values[0] }) {
-			c.Differences = append(c.Differences, d)
-		}
-	}
+	c.Differences = slices.DeleteFunc(c.Differences, func(d Difference) bool {
+		return !slices.ContainsFunc(d.Values, func(v string) bool { return v != d.Values[0] })
+	})
 }
 
 // Facts lists the conditions of an experiment, names and values, in the order of the report.

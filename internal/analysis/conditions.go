@@ -39,8 +39,8 @@ func (r *record) readBack(used []*result.Run) []string {
 	var w []string
 	for _, f := range r.x.Factors {
 		changed := 0
-		of := map[string]map[string]int{} // reading -> level -> runs
-		readings := map[string]map[string]bool{}
+		of, readings := map[string][]string{}, map[string][]string{} // reading -> levels, level -> readings
+		seen := map[[2]string]bool{}
 		for _, run := range used {
 			before, ok := run.Before[f.Name]
 			if !ok {
@@ -50,14 +50,10 @@ func (r *record) readBack(used []*result.Run) []string {
 				changed++
 			}
 			level := r.x.Cells[run.Cell].Levels[f.Name]
-			if of[before] == nil {
-				of[before] = map[string]int{}
+			if !seen[[2]string{before, level}] {
+				seen[[2]string{before, level}] = true
+				of[before], readings[level] = append(of[before], level), append(readings[level], before)
 			}
-			of[before][level]++
-			if readings[level] == nil {
-				readings[level] = map[string]bool{}
-			}
-			readings[level][before] = true
 		}
 		if changed > 0 {
 			w = append(w, fmt.Sprintf("%s read differently after %s than before: something else changes it", f.Name,
@@ -108,10 +104,9 @@ func ownMark(run *result.Run, warning string) bool {
 	return run.Contaminated == warning && slices.Contains(run.Warnings, warning)
 }
 
-// quoted lists the keys of m, the first few of them.
-func quoted[V any](m map[string]V) string {
-	keys := slices.Sorted(maps.Keys(m))
-	more := ""
+// quoted lists words, the first few of them.
+func quoted(words []string) string {
+	keys, more := slices.Sorted(slices.Values(words)), ""
 	if len(keys) > 4 {
 		keys, more = keys[:4], ", ..."
 	}
@@ -126,14 +121,12 @@ func (r *record) boots(used []*result.Run) []string {
 	type plot struct{ block, plot int }
 	all := map[string]bool{}
 	inBlock, inPlot := map[int]string{}, map[plot]string{}
-	last := plot{-1, -1}
 	mixedBlocks, mixedPlots := map[int]bool{}, map[plot]bool{}
 	for _, run := range used {
 		p := plot{run.Block, run.Plot}
-		if run.Boot == "" || p == last && run.Boot == inPlot[p] {
+		if run.Boot == "" {
 			continue
 		}
-		last = p
 		all[run.Boot] = true
 		if b, ok := inBlock[p.block]; ok && b != run.Boot {
 			mixedBlocks[p.block] = true
@@ -200,13 +193,9 @@ func (r *record) drift(t *table) string {
 	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2.5*noise {
 		return ""
 	}
-	name := t.response.Title
-	if name == "" {
-		name = t.response.Name
-	}
 	return fmt.Sprintf(
 		"%s of the baseline drifted by %s from the first third of the %ss to the last; comparing within %[3]ss "+
-			"cancels it", name, t.signed(t.effect(d)), r.x.Design.Block())
+			"cancels it", cmp.Or(t.response.Title, t.response.Name), t.signed(t.effect(d)), r.x.Design.Block())
 }
 
 // ofRuns sums up the warnings that runs carry.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"hostlab/internal/result"
 )
@@ -112,15 +111,15 @@ func (r *record) units(c *comparison) {
 		return
 	}
 	c.unit = "superblocks"
-	var whole []string
-	for _, f := range r.x.Factors {
-		if f.Change.WholePlot() {
-			whole = append(whole, f.Name)
-		}
-	}
 	plots := map[string]float64{} // sums of their weights
 	for _, w := range c.weights {
-		plots[levelsKey(r.x.Cells[w.cell], whole)] += w.w
+		key := ""
+		for _, f := range r.x.Factors {
+			if f.Change.WholePlot() {
+				key += fmt.Sprintf("%q,", r.x.Cells[w.cell].Levels[f.Name])
+			}
+		}
+		plots[key] += w.w
 	}
 	if len(plots) == 1 {
 		c.unit = "boots"
@@ -128,13 +127,4 @@ func (r *record) units(c *comparison) {
 	for _, sum := range plots {
 		c.plotNoise = c.plotNoise || math.Abs(sum) > 1e-9
 	}
-}
-
-// levelsKey writes the levels of the named factors, such that no two differ and look the same.
-func levelsKey(cell result.Cell, names []string) string {
-	var b strings.Builder
-	for _, n := range names {
-		fmt.Fprintf(&b, "%q,", cell.Levels[n])
-	}
-	return b.String()
 }

@@ -22,9 +22,8 @@ type judge struct {
 
 // unknown is an effect that cannot be had.
 func unknown(e Effect, why error) Effect {
-	nan, evidence := math.NaN(), e.Evidence
 	e.Figure, e.Base, e.Level = noFigure(), noFigure(), noFigure()
-	e.Scatter, e.NoiseFloor, e.Finds, e.Evidence = nan, nan, nan, evidence
+	e.Scatter, e.NoiseFloor, e.Finds = math.NaN(), math.NaN(), math.NaN()
 	e.Verdict, e.Reason = Inconclusive, Reason{Kind: Damaged, Text: why.Error()}
 	return e
 }
@@ -58,14 +57,12 @@ func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d),
 			c.unit, t.response.Name))
 	}
-	iv, mean, student := j.interval(d, ordered, e.Alpha)
+	iv, mean := j.interval(d, ordered, e.Alpha)
 	if ordered != nil {
 		e.Adjusted = ordered.adjusted
 	}
-	e.Student = student
-	evidence := e.Evidence
+	e.Student = ordered == nil && Student(j.record.x, len(d), e.Alpha)
 	e.Estimate, e.Mean = t.estimate(iv), t.estimate(mean)
-	e.Evidence = evidence
 	e.Held, e.P95, e.Scatter = result.Unknown(), result.Unknown(), math.NaN()
 	e.Base, e.Level = t.side(c.base), t.side(c.level)
 	e.Stalls = disagree(t.scale, iv, mean)
@@ -76,7 +73,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 		e.NeedSeconds = float64(e.Need-e.N) * j.seconds
 	}
 	e.Finds = math.NaN()
-	if spread := stats.Spread(d); e.Primary() && spread > 0 && !student {
+	if spread := stats.Spread(d); e.Primary() && spread > 0 && !e.Student {
 		planned, alpha := j.record.x.Planned(), j.last
 		if j.spent {
 			planned, alpha = len(t.rows), j.primary
@@ -87,19 +84,14 @@ func (j *judge) effect(e Effect, c comparison, t *table, floor float64) Effect {
 	return e
 }
 
-// interval returns the estimate with its interval and the paired-t one beside it. student
-// is set where both are that: a split plot has too few boots for ranks, and Student's
-// interval needs only two. b is what a comparison by random order is made of, nil for others.
-func (j *judge) interval(d []float64, b *periods, alpha float64) (iv, mean result.Estimate, student bool) {
+// interval returns the estimate with its interval and the paired-t one beside it. b is what a comparison by random
+// order is made of, nil for others.
+func (j *judge) interval(d []float64, b *periods, alpha float64) (iv, mean result.Estimate) {
 	if b != nil {
-		iv = b.estimate(d, alpha)
-		return iv, stats.PairedT(d, alpha), false
+		iv = b.estimate(d, alpha) // which may adjust d
+		return iv, stats.PairedT(d, alpha)
 	}
-	mean = stats.PairedT(d, alpha)
-	if j.record.x.Design.Kind == result.SplitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
-		return mean, mean, true
-	}
-	return stats.HodgesLehmann(d, alpha), mean, false
+	return pairedInterval(j.record.x, d, alpha), stats.PairedT(d, alpha)
 }
 
 // disagree reports whether mean and Hodges-Lehmann tell different stories: they are

@@ -46,15 +46,13 @@ func read(x *result.Experiment, runs []result.Run) *record {
 	}
 	for i := range runs {
 		run := &runs[i]
-		if run.Status == result.WarmUp {
-			if run.Reason != "" {
-				r.status[FailedWarmUp]++
-			} else {
-				r.status[result.WarmUp]++
-			}
+		if run.Status == result.WarmUp && run.Reason != "" {
+			r.status[FailedWarmUp]++
 			continue
 		}
-		r.status[run.Status]++
+		if r.status[run.Status]++; run.Status == result.WarmUp {
+			continue
+		}
 		if !x.Plans(run) {
 			strangers++
 			continue

@@ -95,13 +95,13 @@ func NewSiblings(x *result.Experiment, runs []result.Run) *Siblings {
 	if !(alpha > 0 && alpha < 1) {
 		alpha = NominalAlpha
 	}
-	read := func(response string, level result.Scanner) []float64 {
+	read := func(response string, level result.Scanner) map[int]float64 {
 		return rounds(x, runs, response, factor.Name, string(level))
 	}
 	alone := read("lock_rate", result.NoScanner)
 	beside := func(level result.Scanner) Beside {
 		kept := read("lock_rate", level)
-		b := Beside{Scanner: level, Ratio: ratioOf(kept, alone, alpha), LockRate: medianOf(kept),
+		b := Beside{Scanner: level, Ratio: estimateLogs(pairs(kept, alone), alpha), LockRate: medianOf(kept),
 			ScanRate: medianOf(read("scan_rate", level))}
 		for _, run := range runs {
 			if x.Cells[run.Cell].Levels[factor.Name] == string(level) {
@@ -125,8 +125,9 @@ func NewSiblings(x *result.Experiment, runs []result.Run) *Siblings {
 				ScanRate: math.NaN(), Absent: a.Reason})
 		}
 	}
-	s.SiblingOverCore = ratioOf(read("lock_rate", result.ScannerSibling), read("lock_rate", result.ScannerCore), alpha)
-	s.Rotation = estimateLogs(read("sibling_share", result.Rotation), alpha)
+	s.SiblingOverCore = estimateLogs(pairs(read("lock_rate", result.ScannerSibling), read("lock_rate", result.ScannerCore)),
+		alpha)
+	s.Rotation = estimateLogs(slices.Sorted(maps.Values(read("sibling_share", result.Rotation))), alpha)
 	s.Decision, s.Reason = s.decide()
 	return s
 }
@@ -178,61 +179,41 @@ func (s *Siblings) decide() (Sharing, SharingReason) {
 	return SharingOpen, Undecided
 }
 
-// rounds are the means of a rate's logarithms at a level, one for each block. Where other factors vary
-// too, each of their levels counts the same, and a block that lacks one of them has NaN. nil: no cell has the level.
-func rounds(x *result.Experiment, runs []result.Run, response, factor, level string) []float64 {
+// rounds are the means of a rate's logarithms at a level, by block. Where other factors vary too, each of their levels
+// counts the same, and a block that lacks one of them is left out.
+func rounds(x *result.Experiment, runs []result.Run, response, factor, level string) map[int]float64 {
 	means := BlockMeans(x, runs, &result.Response{Name: response, Compare: result.Ratio})
-	var cells []map[int]float64
-	blocks := 0
+	out, count, cells := map[int]float64{}, map[int]int{}, 0
 	for i, c := range x.Cells {
-		if c.Levels[factor] == level {
-			cells = append(cells, means[i])
-			blocks = max(blocks, 1+slices.Max(append(slices.Collect(maps.Keys(means[i])), -1)))
+		if c.Levels[factor] != level {
+			continue
+		}
+		cells++
+		for b, v := range means[i] {
+			out[b] += v
+			count[b]++
 		}
 	}
-	if cells == nil {
-		return nil
-	}
-	out := make([]float64, blocks)
+	maps.DeleteFunc(out, func(b int, _ float64) bool { return count[b] < cells })
 	for b := range out {
-		for _, c := range cells {
-			v, ok := c[b]
-			if !ok {
-				v = math.NaN()
-			}
-			out[b] += v / float64(len(cells))
-		}
+		out[b] /= float64(cells)
 	}
 	return out
 }
 
 // medianOf is that of a rate, from its logarithms.
-func medianOf(logs []float64) float64 {
-	known := slices.DeleteFunc(slices.Clone(logs), math.IsNaN)
-	if len(known) == 0 {
-		return math.NaN()
-	}
-	return math.Exp(stats.Median(known))
+func medianOf(logs map[int]float64) float64 {
+	return math.Exp(stats.Median(slices.Collect(maps.Values(logs))))
 }
 
 // leastStudent is how many rounds Student's interval takes: as many as were published.
 // Of two or three it reaches from nothing to thousands of percent.
 const leastStudent = 4
 
-// ratioOf estimates that of two levels from the logarithms of their rates, round by round.
-func ratioOf(level, base []float64, alpha float64) result.Estimate {
-	var d []float64
-	for i := range min(len(level), len(base)) {
-		d = append(d, level[i]-base[i])
-	}
-	return estimateLogs(d, alpha)
-}
-
-// estimateLogs estimates a ratio from its logarithms, of which it leaves NaN out: by ranks,
+// estimateLogs estimates a ratio from its logarithms: by ranks,
 // and by Student's below the rounds that ranks need; of fewer than four there is no
 // interval. N is 0 where there are none.
 func estimateLogs(d []float64, alpha float64) result.Estimate {
-	d = slices.DeleteFunc(slices.Clone(d), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	if len(d) == 0 {
 		return result.Unknown()
 	}

@@ -101,7 +101,8 @@ func (r *record) drifts(t *table) []float64 {
 	out := make([]float64, len(t.rows))
 	for i := range t.rows {
 		a, b := max(i-1, 0), min(i+1, len(t.rows)-1)
-		out[i] = (t.loads[b].mean - t.loads[a].mean) / (t.loads[b].at - t.loads[a].at) * t.loads[i].apart
+		out[i] = (t.loads[b].mean - t.loads[a].mean) / (t.loads[b].at() - t.loads[a].at()) *
+			(t.loads[i].last - t.loads[i].first)
 	}
 	for _, v := range out {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -113,40 +114,35 @@ func (r *record) drifts(t *table) []float64 {
 
 // load is what was asked of the service in a pair.
 type load struct {
-	mean  float64 // logarithm
-	at    float64 // middle of the pair, seconds
-	apart float64 // from one period's middle to the other's, seconds
+	mean        float64 // logarithm
+	first, last float64 // the middles of its periods, seconds
 }
 
-// loads returns that of each pair, where the study adjusts for it. at is block -> row+1.
-func (r *record) loads(at []int, rows int) (loads []load, warning string) {
-	if r.x.Design.Load == "" || rows == 0 {
+func (l load) at() float64 { return (l.first + l.last) / 2 }
+
+// loads returns that of each pair, where the study adjusts for it. at is block -> row.
+func (r *record) loads(used []*result.Run, at map[int]int) (loads []load, warning string) {
+	if r.x.Design.Load == "" || len(at) == 0 {
 		return nil, ""
 	}
-	type ends struct{ first, last float64 }
-	times, n := make([]ends, rows), make([]int, rows)
-	loads = make([]load, rows)
-	for _, run := range r.runs {
-		row := at[run.Block] - 1
-		if row < 0 {
-			continue
-		}
+	n := make([]int, len(at))
+	loads = make([]load, len(at))
+	for _, run := range used {
 		v, ok := run.Values[r.x.Design.Load]
 		if !ok || !(v > 0) {
 			return nil, fmt.Sprintf("nothing is adjusted for %s: not every period of %s has it", r.x.Design.Load,
-				screen.Count(rows, "pair"))
+				screen.Count(len(at), "pair"))
 		}
-		middle := run.Start.Sub(r.runs[0].Start).Seconds() + run.Seconds/2
+		row, middle := at[run.Block], run.Start.Sub(used[0].Start).Seconds()+run.Seconds/2
+		l := &loads[row]
 		if n[row] == 0 {
-			times[row] = ends{middle, middle}
+			l.first, l.last = middle, middle
 		}
 		n[row]++
-		times[row] = ends{min(times[row].first, middle), max(times[row].last, middle)}
-		loads[row].mean += math.Log(v)
+		l.mean, l.first, l.last = l.mean+math.Log(v), min(l.first, middle), max(l.last, middle)
 	}
 	for i := range loads {
 		loads[i].mean /= float64(n[i])
-		loads[i].at, loads[i].apart = (times[i].first+times[i].last)/2, times[i].last-times[i].first
 	}
 	return loads, ""
 }

@@ -118,16 +118,16 @@ func (t *table) without(c comparison) bool {
 
 func (t *table) row(i int) []float64 { return t.z[i*t.cells : (i+1)*t.cells] }
 
-// tables fills one table for each response from the runs of the given blocks.
-func (r *record) tables(blocks []int) []*table {
-	at := make([]int, len(r.x.Blocks)) // block -> row+1
+// tables fills one table for each response from the given blocks, whose runs are used.
+func (r *record) tables(blocks []int, used []*result.Run) []*table {
+	at := map[int]int{} // block -> row
 	for i, b := range blocks {
-		at[b] = i + 1
+		at[b] = i
 	}
 	out := make([]*table, len(r.x.Responses))
 	count := make([]int, len(blocks)*len(r.x.Cells))
-	taken, warning := r.taken(at, len(blocks))
-	loads, unknown := r.loads(at, len(blocks))
+	taken, warning := r.taken(used, at)
+	loads, unknown := r.loads(used, at)
 	warning = cmp.Or(warning, unknown)
 	for i, response := range r.x.Responses {
 		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count)),
@@ -137,13 +137,9 @@ func (r *record) tables(blocks []int) []*table {
 		}
 		clear(count)
 		bad := map[string]int{}
-		t.setApart(r.runs, at)
-		t.zeros(r, at)
-		for _, run := range r.runs {
-			row := at[run.Block] - 1
-			if row < 0 {
-				continue
-			}
+		t.setApart(used)
+		t.zeros(used)
+		for _, run := range used {
 			z, reason := math.NaN(), "missing"
 			if y, ok := run.Values[response.Name]; ok {
 				z, reason = t.value(y)
@@ -158,7 +154,7 @@ func (r *record) tables(blocks []int) []*table {
 				continue
 			}
 			// A running mean: sums of many repeats would round more.
-			k := row*t.cells + run.Cell
+			k := at[run.Block]*t.cells + run.Cell
 			count[k]++
 			t.z[k] += (z - t.z[k]) / float64(count[k])
 		}
@@ -178,17 +174,13 @@ func (r *record) tables(blocks []int) []*table {
 	return out
 }
 
-// setApart finds the cells in which a secondary response means nothing. at is block ->
-// row+1. The note has one of the reasons.
-func (t *table) setApart(runs []*result.Run, at []int) {
+// setApart finds the cells in which a secondary response means nothing. The note has one of the reasons.
+func (t *table) setApart(used []*result.Run) {
 	if t.response.Primary {
 		return
 	}
 	seen, values, why := make([]bool, t.cells), make([]bool, t.cells), ""
-	for _, run := range runs {
-		if at[run.Block] == 0 {
-			continue
-		}
+	for _, run := range used {
 		reason := run.Missing[t.response.Name]
 		seen[run.Cell] = true
 		if values[run.Cell] = values[run.Cell] || reason == ""; reason != "" && why == "" {
@@ -250,14 +242,14 @@ func (t *table) median(cells []int) float64 {
 
 // zeros turns the comparison of a response into one by difference where a run has 0,
 // which is a value and has no ratio. The margin stays the fraction that it was, of the
-// baseline's median in each comparison (see on). at is block -> row+1.
-func (t *table) zeros(r *record, at []int) {
+// baseline's median in each comparison (see on).
+func (t *table) zeros(used []*result.Run) {
 	if !t.ratio() {
 		return
 	}
 	zero, all := 0, 0
-	for _, run := range r.runs {
-		if v, ok := run.Values[t.response.Name]; ok && at[run.Block] > 0 {
+	for _, run := range used {
+		if v, ok := run.Values[t.response.Name]; ok {
 			all++
 			if v == 0 {
 				zero++
@@ -274,15 +266,12 @@ func (t *table) zeros(r *record, at []int) {
 		t.notes = append(t.notes, fmt.Sprintf("%s is 0 in every run", t.response.Name))
 		return
 	}
-	unit := t.response.Unit
-	if unit == "" {
-		unit = "its own unit"
-	}
 	t.warnings = append(t.warnings,
 		fmt.Sprintf(
 			"%s is 0 in %s, of which there is no ratio: it is compared as a difference, in %s, with a margin of %s of the "+
 				"baseline's median",
-			t.response.Name, screen.Plural(zero, "run", "runs"), unit, result.Percent(t.response.Margin, 2)))
+			t.response.Name, screen.Plural(zero, "run", "runs"), cmp.Or(t.response.Unit, "its own unit"),
+			result.Percent(t.response.Margin, 2)))
 	t.fraction = t.response.Margin
 	t.response.Compare = result.Difference
 }

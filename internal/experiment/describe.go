@@ -38,14 +38,9 @@ type OutlineRow struct {
 
 // Describe says what a study does. more are rows to add: a label and its text.
 func Describe(s *Study, more ...[2]string) Outline {
-	p := Outline{Study: s.Name, Title: s.Title, File: s.File, Hash: Hash(s), Workload: s.Workload.Name, Absent: s.Absent,
-		Least: math.NaN(), Most: math.NaN()}
-	for _, f := range s.Factors {
-		p.Factors = append(p.Factors, f.Factor)
-	}
-	for _, r := range s.Responses {
-		p.Responses = append(p.Responses, r.Response)
-	}
+	x := Head(s)
+	p := Outline{Study: s.Name, Title: s.Title, File: s.File, Hash: x.Study, Workload: s.Workload.Name, Absent: s.Absent,
+		Factors: x.Factors, Responses: x.Responses, Least: math.NaN(), Most: math.NaN()}
 	if least, most := Duration(s, 0); most > 0 {
 		p.Least, p.Most = least.Seconds(), most.Seconds()
 	}
@@ -271,10 +266,8 @@ func (s *Study) contrastText(primary bool) string {
 			continue
 		}
 		text := c.String()
-		for _, f := range s.Factors {
-			if len(c.Factors) == 1 && f.Name == c.Factors[0] {
-				text += " against " + f.Baseline
-			}
+		if len(c.Factors) == 1 {
+			text += " against " + s.Baselines()[c.Factors[0]]
 		}
 		list = append(list, text)
 	}

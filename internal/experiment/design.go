@@ -40,6 +40,13 @@ func (s *Study) MinBlocks(looks []int) []int {
 	return least
 }
 
+// dropLooks leaves out the first looks that can give no interval.
+func (s *Study) dropLooks() {
+	for len(s.Design.Looks) > 1 && s.Design.Looks[0] < s.MinBlocks(s.Design.Looks)[0] {
+		s.Design.Looks = s.Design.Looks[1:]
+	}
+}
+
 // Alphas returns the alpha of each primary interval at each of some looks.
 func (s *Study) Alphas(looks []int) []float64 {
 	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == result.SplitPlot)
@@ -133,9 +140,7 @@ func (p *parser) looks() {
 		default:
 			d.Looks = slices.Clone(defaultLooks)
 		}
-		for len(d.Looks) > 1 && d.Looks[0] < p.s.MinBlocks(d.Looks)[0] {
-			d.Looks = d.Looks[1:]
-		}
+		p.s.dropLooks()
 		return
 	}
 	rising := true

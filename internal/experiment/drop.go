@@ -137,10 +137,7 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 	}
 	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == result.SplitPlot {
 		out.Design.Kind, out.Design.Repeats, out.Design.Dwell = result.RCBD, 1, dwell
-		out.Design.Looks = slices.Clone(out.Design.Looks)
-		for len(out.Design.Looks) > 1 && out.Design.Looks[0] < out.MinBlocks(out.Design.Looks)[0] {
-			out.Design.Looks = out.Design.Looks[1:]
-		}
+		out.dropLooks()
 	}
 	return &out, nil
 }
@@ -203,24 +200,6 @@ func (s *Study) unfit(absent []result.Absent, text string) error {
 	return &Problems{[]Problem{{File: file, Text: text}}}
 }
 
-// lacking is levels of a factor that are not there for one reason.
-type lacking struct {
-	factor, reason string
-	levels         []string
-}
-
-// byReason puts levels together that are not there for the same reason.
-func byReason(absent []result.Absent) (list []lacking) {
-	for _, a := range absent {
-		i := slices.IndexFunc(list, func(l lacking) bool { return l.factor == a.Factor && l.reason == a.Reason })
-		if i < 0 {
-			i, list = len(list), append(list, lacking{factor: a.Factor, reason: a.Reason})
-		}
-		list[i].levels = append(list[i].levels, a.Level)
-	}
-	return list
-}
-
 // mostNamed is how many levels that are not there for one reason are named one by one.
 const mostNamed = 4
 
@@ -228,12 +207,12 @@ const mostNamed = 4
 // of many.
 func reasonsText(absent []result.Absent) string {
 	var list []string
-	for _, l := range byReason(absent) {
-		names, what := l.levels, l.factor
+	for _, l := range result.ByReason(absent) {
+		names, what := l.Levels, l.Factor
 		if n := len(names); n > mostNamed {
 			what, names = screen.Count(n, "level")+" of "+what, append(slices.Clone(names[:mostNamed-1]), "...")
 		}
-		list = append(list, fmt.Sprintf("%s (%s %s)", l.reason, what, strings.Join(names, ", ")))
+		list = append(list, fmt.Sprintf("%s (%s %s)", l.Reason, what, strings.Join(names, ", ")))
 	}
 	return strings.Join(list, "; ")
 }

@@ -233,17 +233,11 @@ func (w *HarmWatch) Beyond() string {
 // value is that of the response in a look; NaN: not known.
 func (j *judged) value(values map[string]float64) float64 {
 	v, ok := values[j.From]
-	if !ok {
-		return math.NaN()
-	}
 	if j.Over != "" {
-		over, ok := values[j.Over]
-		if !ok || over == 0 {
-			return math.NaN()
-		}
-		v /= over
+		over, there := values[j.Over]
+		v, ok = v/over, ok && there
 	}
-	if v *= j.Scale; math.IsInf(v, 0) {
+	if v *= j.Scale; !ok || math.IsInf(v, 0) { // or NaN: 0 of 0
 		return math.NaN()
 	}
 	return v

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -64,40 +65,58 @@ func Hash(s *Study) string {
 // what the study expects; without that too, both are 0: not known. It counts
 // settle times and warm-up, and neither boots nor people.
 func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
-	if perRun <= 0 {
-		perRun = s.Workload.Expect
-	}
-	if perRun <= 0 && s.Paced(0) <= 0 || len(s.Design.Looks) == 0 {
+	looks := s.Design.Looks
+	_, one := s.blockTakes(0, perRun)
+	if one == 0 || len(looks) == 0 {
 		return 0, 0
 	}
-	one := perRun + s.Workload.Settle
-	var plot time.Duration
-	for _, f := range s.Factors {
-		if wholePlot(f) {
-			plot += f.Settle
-		} else {
-			one += f.Settle // every run applies its levels anew
-		}
-	}
-	if s.Paced(0) > 0 {
-		return s.pairsTake()
-	}
-	block := float64(s.RunsPerBlock())*float64(one) + float64(s.PlotsPerBlock())*float64(plot)
-	warmUp := float64(s.Workload.WarmUp) * float64(one)
-	if s.Design.Kind == result.SplitPlot {
-		block, warmUp = block+float64(s.PlotsPerBlock())*warmUp, 0
-	}
-	warmUp += block * float64(2*s.Design.AA) / float64(max(1, combinations(s.Factors)))
-	after := func(blocks int) time.Duration {
-		t := warmUp + float64(blocks)*block
-		return time.Duration(min(t, 1<<62))
-	}
-	least, most = after(s.Design.Looks[0]), after(s.Design.Looks[len(s.Design.Looks)-1])
+	least, most = s.after(looks[0], perRun), s.after(looks[len(looks)-1], perRun)
 	if s.Design.Dwell > 0 {
-		most += time.Duration(3*s.Design.Dwell*s.Tests()) * one
+		most += time.Duration(float64(3*s.Design.Dwell*s.Tests()) * one)
 	}
 	if s.Budget > 0 {
 		least, most = min(least, s.Budget), min(most, s.Budget)
 	}
 	return least, most
+}
+
+// after is how long so many blocks take, with the runs that warm up and the A/A pairs.
+func (s *Study) after(blocks int, perRun time.Duration) time.Duration {
+	block, one := s.blockTakes(0, perRun)
+	t := block * float64(2*s.Design.AA) / float64(max(1, combinations(s.Factors)))
+	if s.Design.Kind != result.SplitPlot {
+		t += float64(s.Workload.WarmUp) * one
+	}
+	for b := range blocks {
+		block, _ = s.blockTakes(b, perRun)
+		t += block
+	}
+	return time.Duration(min(t, 1<<62))
+}
+
+// BlockTime is what a block takes, counted from 0, as Duration has it, and without what goes before the first one.
+func (s *Study) BlockTime(block int, perRun time.Duration) time.Duration {
+	all, _ := s.blockTakes(block, perRun)
+	return time.Duration(min(all, 1<<62))
+}
+
+// blockTakes is what a block takes in ns, and one of its runs: as long as the workload says, or perRun.
+func (s *Study) blockTakes(block int, perRun time.Duration) (all, one float64) {
+	run := cmp.Or(s.Paced(block), perRun, s.Workload.Expect)
+	if run == 0 {
+		return 0, 0
+	}
+	one = float64(run) + float64(s.Workload.Settle)
+	plot := 0.0
+	for _, f := range s.Factors {
+		if wholePlot(f) {
+			plot += float64(f.Settle)
+		} else {
+			one += float64(f.Settle) // every run applies its levels anew
+		}
+	}
+	if s.Design.Kind == result.SplitPlot {
+		plot += float64(s.Workload.WarmUp) * one
+	}
+	return float64(s.RunsPerBlock())*one + float64(s.PlotsPerBlock())*plot, one
 }

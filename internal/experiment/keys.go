@@ -19,12 +19,6 @@ var Fingerprints = []string{"kernel", "microcode", "smt", "mounts", "cpu", "cpus
 	"virtualization",
 	"memory", "boot"}
 
-// What becomes of a run that was void as often as it may be.
-const (
-	stops = "stop"
-	marks = "mark"
-)
-
 // Looks of blocks, of split plots, and of pairs of periods.
 var (
 	defaultLooks     = []int{9, 10, 11, 12, 14, 17, 20, 25, 30, 37, 45}

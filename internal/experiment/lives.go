@@ -21,6 +21,12 @@ var lives = map[string]struct{ kind, name, level string }{
 	"live-thp":       {KindSetting, "thp", "madvise"},
 }
 
+// live reports whether the study is that of a service in use.
+func (o Overrides) live() bool {
+	_, named := lives[o.BuiltIn]
+	return named || o.BuiltIn == live
+}
+
 // liveSource is the study's file with what a name of it varies; of other names it is the file.
 func liveSource(study string, file []byte) []byte {
 	of, ok := lives[study]
@@ -54,7 +60,7 @@ func costsTime(kind, name string) bool {
 func (p *parser) decides() {
 	for _, key := range slices.Sorted(maps.Keys(p.over.Set)) {
 		kind, name, _ := strings.Cut(key, ".")
-		if !p.over.live || !slices.Contains(byName, kind) {
+		if !p.over.live() || !slices.Contains(byName, kind) {
 			continue
 		}
 		p.f.Study.Title = fmt.Sprintf("%s %s on a live service, in turn with what there is", name, p.over.Set[key])

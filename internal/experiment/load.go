@@ -26,7 +26,7 @@ type Overrides struct {
 	// workload.KEY, settle, level.NAME for its directory, setting.NAME or server.NAME for a level of it -> value as text
 	Set map[string]string
 
-	live bool // of the built-in study live
+	BuiltIn string // the name of the study, where it is inside the binary; Find sets it
 }
 
 // Known is what a study may name beside its own factors. Which values a setting takes is a
@@ -81,8 +81,6 @@ func readFile(file string) (source []byte, foreign, err error) {
 		return nil, nil, errors.New("is a directory; name the study file in it")
 	case !info.Mode().IsRegular():
 		return nil, nil, errors.New("is a device or a pipe; a study is a plain file")
-	case info.Size() > maxFile:
-		return nil, nil, errors.New(tooLarge)
 	}
 	source, err = readAll(f) // it may grow, and files in /proc have no size
 	return source, foreign, err
@@ -126,7 +124,7 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 		return Load(nameOrFile, o, k)
 	}
 	file := nameOrFile
-	if _, o.live = lives[file]; o.live {
+	if _, ok := lives[file]; ok {
 		file = live
 	}
 	source, err := studies.Files.ReadFile(file + ".toml")
@@ -142,12 +140,8 @@ func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.live = file == live
-	s, err := Parse(nameOrFile+".toml", dir, liveSource(nameOrFile, source), o, k)
-	if s != nil {
-		s.BuiltIn = nameOrFile
-	}
-	return s, err
+	o.BuiltIn = nameOrFile
+	return Parse(nameOrFile+".toml", dir, liveSource(nameOrFile, source), o, k)
 }
 
 // Names lists the names of the studies inside the binary.

@@ -20,7 +20,7 @@ import (
 // is where the study's relative paths start. The error is a *Problems.
 func Parse(file, dir string, source []byte, o Overrides, k Known) (*Study, error) {
 	p := &parser{file: file, known: k, over: o, set: map[string]place{}, there: map[string]bool{},
-		bad: map[string]bool{}, s: &Study{File: file, Dir: dir, Source: source,
+		bad: map[string]bool{}, s: &Study{File: file, Dir: dir, Source: source, BuiltIn: o.BuiltIn,
 			Overrides: map[string]string{}}}
 	if err := p.parse(source); err != nil {
 		return nil, err
@@ -122,17 +122,10 @@ func plainText(file string, source []byte) ([]byte, *Problem) {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, &Problem{File: file, Text: "is empty; start from 'hostlab study show gzip-level'"}
 	}
-	if !utf8.Valid(data) {
-		n := 0
-		for n < len(data) {
-			if r, size := utf8.DecodeRune(data[n:]); r == utf8.RuneError && size == 1 {
-				break
-			} else {
-				n += size
-			}
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if !utf8.Valid(line) {
+			return nil, &Problem{file, i + 1, "a byte that is not UTF-8; save the file as UTF-8", ""}
 		}
-		return nil, &Problem{file, 1 + bytes.Count(data[:n], []byte("\n")),
-			"a byte that is not UTF-8; save the file as UTF-8", ""}
 	}
 	return data, nil
 }
@@ -223,7 +216,7 @@ func (p *parser) study() {
 func (p *parser) guard() {
 	g, f := &p.s.Guard, &p.f.Guard
 	g.MaxForeignCPU, g.MaxSteal = (*float64)(f.MaxForeignCPU), (*float64)(f.MaxSteal)
-	g.Throttling, g.Mark = f.Throttling, f.Exhausted == marks
+	g.Throttling, g.Mark = f.Throttling, f.Exhausted == "mark"
 	g.Ours = f.Ours
 	for _, name := range f.Fingerprint {
 		if slices.Contains(g.Fingerprint, string(name)) {

@@ -1,10 +1,8 @@
 package experiment
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"maps"
-	mathrand "math/rand/v2"
+	"math/rand/v2"
 	"slices"
 
 	"hostlab/internal/result"
@@ -20,9 +18,7 @@ func Draw(s *Study) {
 	if s.Seeded {
 		return
 	}
-	var b [4]byte
-	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
-	s.Design.Seed = uint64(binary.BigEndian.Uint32(b[:]))
+	s.Design.Seed = uint64(rand.Uint32())
 }
 
 // Plan returns the cells of a study and all its blocks: those up to the last look in order, behind them the
@@ -35,7 +31,7 @@ func Draw(s *Study) {
 func Plan(s *Study) ([]result.Cell, []result.Block) {
 	cells := cellsOf(s)
 	groups := plots(s, cells)
-	r := mathrand.New(mathrand.NewPCG(s.Design.Seed, stream))
+	r := rand.New(rand.NewPCG(s.Design.Seed, stream))
 	n := 0
 	if len(s.Design.Looks) > 0 {
 		n = s.Design.Looks[len(s.Design.Looks)-1]

@@ -64,20 +64,17 @@ func (p *parser) responses() {
 	if p.desc == nil {
 		return
 	}
-	more := func(own ...workload.Response) {
-		with := *p.desc
-		with.Responses = append(slices.Clip(with.Responses), own...)
-		p.desc = &with
-	}
+	with := *p.desc
+	p.desc, with.Responses = &with, slices.Clip(with.Responses)
 	if len(list) > 0 {
-		more(
+		with.Responses = append(with.Responses,
 			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J",
 				Better: "lower"},
 			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included",
 				Unit: "J", Better: "lower"})
 	}
 	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == KindEmulated }) {
-		more(
+		with.Responses = append(with.Responses,
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s",
 				Better: "lower"},
 			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s",
@@ -102,6 +99,9 @@ func (p *parser) responses() {
 		}
 		seen[r.Name] = true
 		p.source(i, &r)
+		if r.Scale == 0 || math.IsNaN(r.Scale) {
+			p.add(p.responseAt(i, "scale"), "scale cannot be 0")
+		}
 		p.margin(i, &r)
 		p.s.Responses = append(p.s.Responses, r)
 	}
@@ -166,15 +166,9 @@ func (p *parser) source(i int, r *Response) {
 		if r.Better != "" && r.Better != own.Better && own.Better != "" {
 			p.add(p.responseAt(i, "better"), "response %s: %s is better", r.Name, own.Better)
 		}
-		r.Unit, r.Better = own.Unit, own.Better
-		if r.Title == "" {
-			r.Title = own.Title
-		}
+		r.Unit, r.Better, r.Title = own.Unit, own.Better, cmp.Or(r.Title, own.Title)
 	default:
 		p.picked(i, r, all[r.From])
-	}
-	if r.Scale == 0 || math.IsNaN(r.Scale) {
-		p.add(p.responseAt(i, "scale"), "scale cannot be 0")
 	}
 }
 
@@ -201,9 +195,6 @@ func (p *parser) divided(i int, r *Response, own []string, taken bool) bool {
 	if taken {
 		p.add(p.responseAt(i, "name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
 	}
-	if r.Scale == 0 || math.IsNaN(r.Scale) {
-		p.add(p.responseAt(i, "scale"), "scale cannot be 0")
-	}
 	p.picked(i, r, nil)
 	return true
 }
@@ -219,12 +210,7 @@ func (p *parser) picked(i int, r *Response, like *workload.Response) {
 		if f.Unit == nil {
 			r.Unit = like.Unit
 		}
-		if r.Better == "" {
-			r.Better = like.Better
-		}
-		if r.Title == "" {
-			r.Title = like.Title
-		}
+		r.Better, r.Title = cmp.Or(r.Better, like.Better), cmp.Or(r.Title, like.Title)
 		return
 	}
 	if f.Unit == nil {
@@ -239,12 +225,7 @@ func (p *parser) picked(i int, r *Response, like *workload.Response) {
 	}
 }
 
-func unitName(u string) string {
-	if u == "" {
-		return "a plain number"
-	}
-	return u
-}
+func unitName(u string) string { return cmp.Or(u, "a plain number") }
 
 // unitHint says what to write in place of a unit that is no base unit.
 func unitHint(u string) string {
@@ -320,10 +301,8 @@ func amount(s, unit string) (float64, bool) {
 		return x, !math.IsInf(x, 0) && !math.IsNaN(x)
 	}
 	end := strings.LastIndexAny(s, "0123456789.") + 1
-	if strings.HasPrefix(s[end:], "/") || end == 0 || unit == "1/s" { // the 1 of "1/s" is no digit of the number
-		if i := strings.LastIndex(s, "1/s"); i > 0 && unit == "1/s" {
-			end = i
-		}
+	if i := strings.LastIndex(s, "1/s"); i > 0 && unit == "1/s" { // whose 1 is no digit of the number
+		end = i
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(s[:end]), 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -18,33 +17,6 @@ var typical = []struct {
 	effect float64
 	pairs  int
 }{{0.10, 14}, {0.05, 20}, {0.03, 30}}
-
-// afterPairs returns how long so many pairs take, with the runs that warm up; 0 where the workload does
-// not know.
-func (s *Study) afterPairs(pairs int) (took time.Duration) {
-	waits := s.Workload.Settle
-	for _, f := range s.Factors {
-		waits += f.Settle
-	}
-	if s.Paced(0) <= 0 {
-		return 0
-	}
-	took = time.Duration(s.Workload.WarmUp) * (waits + s.Paced(0))
-	for b := range pairs {
-		took += 2 * (waits + s.Paced(b))
-	}
-	return took
-}
-
-// pairsTake returns how long it takes to the first look and to the last.
-func (s *Study) pairsTake() (least, most time.Duration) {
-	looks := s.Design.Looks
-	least, most = s.afterPairs(looks[0]), s.afterPairs(looks[len(looks)-1])
-	if s.Budget > 0 {
-		least, most = min(least, s.Budget), min(most, s.Budget)
-	}
-	return least, most
-}
 
 // pairsText says what a pair is, and after how many the experiment may end.
 func (s *Study) pairsText() string {
@@ -59,14 +31,13 @@ func (s *Study) pairsText() string {
 // pairsTakeText says how long effects of some sizes would take to be seen, and when it ends at the latest.
 func (s *Study) pairsTakeText() []string {
 	last := s.Design.Looks[len(s.Design.Looks)-1]
-	pair := s.afterPairs(last) - s.afterPairs(last-1)
-	first := fmt.Sprintf("a pair takes %s", rough(pair))
+	first := fmt.Sprintf("a pair takes %s", rough(s.BlockTime(last-1, 0)))
 	short := 0
 	for short < last && s.Paced(short) < s.Paced(last-1) {
 		short++
 	}
 	if short > 0 {
-		first += fmt.Sprintf("; the first %d take %s each", short, rough(s.afterPairs(1)-s.afterPairs(0)))
+		first += fmt.Sprintf("; the first %d take %s each", short, rough(s.BlockTime(0, 0)))
 	}
 	var seen []string
 	for _, t := range typical { // with the usual periods
@@ -77,7 +48,7 @@ func (s *Study) pairsTakeText() []string {
 		if i < 0 {
 			break
 		}
-		seen = append(seen, fmt.Sprintf("%.0f %% about %s (%d pairs)", 100*t.effect, rough(s.afterPairs(s.Design.Looks[i])),
+		seen = append(seen, fmt.Sprintf("%.0f %% about %s (%d pairs)", 100*t.effect, rough(s.after(s.Design.Looks[i], 0)),
 			s.Design.Looks[i]))
 	}
 	out := []string{first}
@@ -87,11 +58,10 @@ func (s *Study) pairsTakeText() []string {
 	if len(seen) > 0 {
 		out = append(out, "to show an effect, on a service as noisy as the simulated ones: "+strings.Join(seen, ", "))
 	}
-	_, most := s.pairsTake()
-	if s.Budget <= 0 || s.afterPairs(last) <= s.Budget {
+	if most := s.after(last, 0); s.Budget <= 0 || most <= s.Budget {
 		return append(out, fmt.Sprintf("ends at the latest after %s, %d pairs", rough(most), last))
 	}
-	fit := sort.Search(last, func(n int) bool { return s.afterPairs(n+1) > s.Budget })
+	fit := sort.Search(last, func(n int) bool { return s.after(n+1, 0) > s.Budget })
 	return append(out, fmt.Sprintf("ends after %s, with about %d pairs", screen.Brief(s.Budget), fit))
 }
 

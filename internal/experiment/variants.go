@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"iter"
 	"slices"
 
 	"hostlab/internal/workload"
@@ -15,26 +14,26 @@ func (s *Study) description() (d workload.Description) {
 	return d
 }
 
-// Variants yields the workload's parameters, and then those with each level of each factor
+// Variants lists the workload's parameters, and then those with each level of each factor
 // that is one of them.
-func (s *Study) Variants() iter.Seq[workload.Params] {
-	return func(yield func(workload.Params) bool) {
-		if s.Workload.Params == nil || !yield(s.Workload.Params) {
-			return
+func (s *Study) Variants() (list []workload.Params) {
+	if s.Workload.Params == nil {
+		return nil
+	}
+	list = append(list, s.Workload.Params)
+	d := s.description()
+	for _, f := range s.Factors {
+		_, ok := d.Param(f.Parameter)
+		if f.Kind != KindParameter || f.Directories != nil || !ok {
+			continue
 		}
-		d := s.description()
-		for _, f := range s.Factors {
-			_, ok := d.Param(f.Parameter)
-			if f.Kind != KindParameter || f.Directories != nil || !ok {
-				continue
-			}
-			for _, level := range f.Levels {
-				if varied, err := workload.With(s.Workload.Params, f.Parameter, level); err == nil && !yield(varied) {
-					return // the study was checked
-				}
+		for _, level := range f.Levels {
+			if varied, err := workload.With(s.Workload.Params, f.Parameter, level); err == nil { // the study was checked
+				list = append(list, varied)
 			}
 		}
 	}
+	return list
 }
 
 // Outside says what the study's workload would do on something of the user's that is
@@ -42,7 +41,7 @@ func (s *Study) Variants() iter.Seq[workload.Params] {
 // parameters: a phrase each, without doubles. nil: nothing.
 func (s *Study) Outside() (deeds []string) {
 	if s.Work != nil {
-		for p := range s.Variants() {
+		for _, p := range s.Variants() {
 			if deed := s.Work.Outside(p); deed != "" && !slices.Contains(deeds, deed) {
 				deeds = append(deeds, deed)
 			}

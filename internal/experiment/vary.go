@@ -34,11 +34,11 @@ func (p *parser) vary(key, text string, at place) bool {
 		}
 		return &f.Server
 	}
-	i := slices.IndexFunc(p.f.Factor, func(f FactorTable) bool { return *target(&f) != "" || p.over.live })
+	i := slices.IndexFunc(p.f.Factor, func(f FactorTable) bool { return *target(&f) != "" || p.over.live() })
 	others := slices.DeleteFunc(slices.Collect(maps.Keys(p.over.Set)),
 		func(k string) bool {
 			other, _, _ := strings.Cut(k, ".")
-			return k == key || other != kind && (!p.over.live || !slices.Contains(byName, other))
+			return k == key || other != kind && (!p.over.live() || !slices.Contains(byName, other))
 		})
 	switch {
 	case i < 0:

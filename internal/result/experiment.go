@@ -124,24 +124,33 @@ func LevelsText(factors []Factor, levels map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// AbsentText names levels with the reasons why they are not there, each reason once.
-func AbsentText(absent []Absent) string {
-	var order []Absent // the first of each factor and reason
-	levels := map[Absent][]string{}
+// Lacking is levels of a factor that are not there for one reason.
+type Lacking struct {
+	Factor, Reason string
+	Levels         []string
+}
+
+// ByReason puts levels together that are not there for the same reason.
+func ByReason(absent []Absent) (list []Lacking) {
 	for _, a := range absent {
-		k := Absent{Factor: a.Factor, Reason: a.Reason}
-		if levels[k] == nil {
-			order = append(order, k)
+		i := slices.IndexFunc(list, func(l Lacking) bool { return l.Factor == a.Factor && l.Reason == a.Reason })
+		if i < 0 {
+			i, list = len(list), append(list, Lacking{Factor: a.Factor, Reason: a.Reason})
 		}
-		if !slices.Contains(levels[k], a.Level) {
-			levels[k] = append(levels[k], a.Level)
+		if !slices.Contains(list[i].Levels, a.Level) {
+			list[i].Levels = append(list[i].Levels, a.Level)
 		}
 	}
+	return list
+}
+
+// AbsentText names levels with the reasons why they are not there, each reason once.
+func AbsentText(absent []Absent) string {
 	var parts []string
-	for _, k := range order {
-		part := k.Factor + " " + strings.Join(levels[k], ", ")
-		if k.Reason != "" {
-			part += " (" + k.Reason + ")"
+	for _, l := range ByReason(absent) {
+		part := l.Factor + " " + strings.Join(l.Levels, ", ")
+		if l.Reason != "" {
+			part += " (" + l.Reason + ")"
 		}
 		parts = append(parts, part)
 	}
@@ -278,6 +287,14 @@ type Cell struct {
 type Block struct {
 	Plots [][]int `json:"plots"`
 	Seed  uint64  `json:"seed"` // of the workload: the same in all runs of a block
+}
+
+// Runs is how many a block has.
+func (b Block) Runs() (n int) {
+	for _, plot := range b.Plots {
+		n += len(plot)
+	}
+	return n
 }
 
 // Status says what a run is good for.

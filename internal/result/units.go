@@ -47,7 +47,10 @@ func Format(v float64, unit string) string {
 		return plain(v) + " " + unit
 	}
 	if v == 0 {
-		return "0 " + zeroName(unit, steps)
+		if unit == "s" {
+			return "0 s"
+		}
+		return "0 " + steps[len(steps)-1].name
 	}
 	for i, s := range steps {
 		last := i == len(steps)-1
@@ -75,13 +78,6 @@ func Step(v float64, unit string) (one float64, name string) {
 		return 1, unit
 	}
 	return one, name
-}
-
-func zeroName(unit string, steps []scale) string {
-	if unit == "s" {
-		return "s"
-	}
-	return steps[len(steps)-1].name
 }
 
 // roundTo3 rounds to three significant digits.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/integrate"
 )
 
 // finite is what the last of several looks keeps of its alpha, because the
@@ -155,22 +157,14 @@ func leaves(times []int, z []float64) (p float64, ok bool) {
 					terms[j] = density[j] * normal(d, before)
 				}
 			}
-			next[i] = simpson(terms, at[1]-at[0])
+			next[i] = integrate.Simpsons(at, terms)
 		}
 		at, density = nextAt, next
 	}
-	return 1 - simpson(density, at[1]-at[0]), true
+	return 1 - integrate.Simpsons(at, density), true
 }
 
 // normal is the density of a normal variable with mean 0.
 func normal(x, variance float64) float64 {
 	return math.Exp(-x*x/(2*variance)) / math.Sqrt(2*math.Pi*variance)
-}
-
-func simpson(y []float64, step float64) float64 {
-	sum := y[0] + y[len(y)-1]
-	for i := 1; i < len(y)-1; i++ {
-		sum += y[i] * float64(2+2*(i%2))
-	}
-	return sum * step / 3
 }

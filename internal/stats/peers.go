@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -14,16 +13,11 @@ const LeastPeers = 8
 // values may be apart, on both sides, without hiding each other. Below LeastPeers values all is 1. gap is the widest,
 // in widths of the rest, for Tails.
 func Peers(values []float64) (p []float64, gap float64) {
-	p = make([]float64, len(values))
-	order := make([]int, len(values))
-	for i := range order {
-		p[i], order[i] = 1, i
-	}
+	p = slices.Repeat([]float64{1}, len(values))
 	if len(values) < LeastPeers {
 		return p, 0
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	apart := len(values) / 5
+	order, apart := byValue(values), len(values)/5
 	for range 2 { // the smallest, then the largest
 		widest := 0.0 // gap before this value or one nearer to the rest, in widths of the rest
 		for first := apart; first > 0; first-- {
@@ -62,12 +56,7 @@ func Tails(gaps []float64) float64 {
 // Discoveries tells which of many p values are taken as found, so that of those found a share of q are false at
 // most, on average (Benjamini and Hochberg 1995).
 func Discoveries(p []float64, q float64) []bool {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	out := make([]bool, len(p))
+	order, out := byValue(p), make([]bool, len(p))
 	for rank := len(order); rank > 0; rank-- {
 		if p[order[rank-1]] <= q*float64(rank)/float64(len(p)) {
 			for _, i := range order[:rank] {

@@ -88,11 +88,8 @@ func between(effects, variances []float64) float64 {
 	for beyond(high) {
 		high *= 2
 	}
-	for range 200 {
+	for range 100 { // more than a float64 tells apart
 		mid := low + (high-low)/2
-		if mid == low || mid == high {
-			break
-		}
 		if beyond(mid) {
 			low = mid
 		} else {

@@ -78,14 +78,19 @@ func QuantileInterval(x []float64, q, alpha float64) result.Estimate {
 	return e
 }
 
-// Ranks returns the rank of each value of x, from 0; equal ones share their mean.
-func Ranks(x []float64) []float64 {
+// byValue returns the places of the values of x in their order; equal ones stay as they are.
+func byValue(x []float64) []int {
 	order := make([]int, len(x))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
-	r := make([]float64, len(x))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	return order
+}
+
+// Ranks returns the rank of each value of x, from 0; equal ones share their mean.
+func Ranks(x []float64) []float64 {
+	order, r := byValue(x), make([]float64, len(x))
 	for i := 0; i < len(order); {
 		j := i
 		for j < len(order) && x[order[j]] == x[order[i]] {

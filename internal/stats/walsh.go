@@ -32,7 +32,7 @@ func HodgesLehmann(d []float64, alpha float64) result.Estimate {
 	m := n * (n + 1) / 2
 	iv.Value = w.at((m - 1) / 2)
 	if m%2 == 0 {
-		iv.Value += 0.5 * (w.after(iv.Value, m/2) - iv.Value)
+		iv.Value += 0.5 * (w.at(m/2) - iv.Value)
 	}
 	if k := signedRankCritical(n, alpha); k >= 0 {
 		iv.Low, iv.High = w.at(k), w.at(m-1-k)
@@ -58,29 +58,29 @@ func (s walsh) count(v float64) int {
 	return c
 }
 
-// at returns the Walsh average of rank k, from 0. It bisects over the float64
-// numbers themselves in their order, of which there are less than 2^64: the
-// smallest that has more than k averages up to it is the one. When few averages
-// are left between the bounds they are made and sorted, so that some 20 counts do,
-// and 64 where most are tied.
+// at returns the Walsh average of rank k, from 0, by bisection. When few averages are left between the bounds they are
+// made and sorted, so that some 20 counts do; where most are tied, it goes on until no number is between.
 func (s walsh) at(k int) float64 {
 	first, last := s[0], s[len(s)-1]
-	lo, hi := order(first/2+first/2), order(last/2+last/2) // halves of the smallest numbers are 0
-	below, upTo := 0, len(s)*(len(s)+1)/2                  // averages below lo, and up to hi
-	for lo < hi && upTo-below > len(s) {
-		mid := lo + int64(uint64(hi-lo)/2) // hi-lo may take all 64 bits
-		if c := s.count(number(mid)); c > k {
+	lo, hi := first/2+first/2, last/2+last/2         // halves of the smallest numbers are 0
+	upToLo, upTo := s.count(lo), len(s)*(len(s)+1)/2 // averages
+	if k < upToLo {
+		return lo + 0 // -0 becomes 0
+	}
+	for upTo-upToLo > len(s) {
+		mid := lo/2 + hi/2
+		if mid <= lo || mid >= hi {
+			return hi + 0
+		}
+		if c := s.count(mid); c > k {
 			hi, upTo = mid, c
 		} else {
-			lo, below = mid+1, c
+			lo, upToLo = mid, c
 		}
 	}
-	if lo < hi {
-		w := s.between(number(lo-1), number(hi), upTo-below)
-		slices.Sort(w)
-		return w[k-below] + 0 // -0 becomes 0
-	}
-	return number(lo)
+	w := s.between(lo, hi, upTo-upToLo)
+	slices.Sort(w)
+	return w[k-upToLo] + 0
 }
 
 // between returns the n Walsh averages above lo and up to hi.
@@ -101,41 +101,6 @@ func (s walsh) between(lo, hi float64, n int) []float64 {
 		}
 	}
 	return w
-}
-
-// after returns the Walsh average of rank k, where v is that of rank k-1.
-func (s walsh) after(v float64, k int) float64 {
-	if s.count(v) > k {
-		return v
-	}
-	next, j := math.Inf(1), len(s)-1
-	for i := range s {
-		h := s[i] / 2
-		for j >= i && h+s[j]/2 > v {
-			j--
-		}
-		if c := max(j+1, i); c < len(s) {
-			next = min(next, h+s[c]/2)
-		}
-	}
-	return next
-}
-
-// order maps float64 numbers, NaN apart, to integers in the same order, both zeros
-// to 0.
-func order(x float64) int64 {
-	b := int64(math.Float64bits(math.Abs(x)))
-	if x < 0 {
-		return -b
-	}
-	return b
-}
-
-func number(o int64) float64 {
-	if o < 0 {
-		return -math.Float64frombits(uint64(-o))
-	}
-	return math.Float64frombits(uint64(o))
 }
 
 // maxExact is the number of differences up to which the signed-rank test is exact.

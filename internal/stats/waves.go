@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -35,9 +36,7 @@ const mostOrders = 10000
 // Most is the number of orders that are drawn where there are more; 0 is the usual one. Without a period in which some
 // hosts have the change and others of their stratum do not, the effect is unknown.
 func Rollout(units []Unit, alpha float64, most int, rng *rand.Rand) Waved {
-	if most == 0 {
-		most = mostOrders
-	}
+	most = cmp.Or(most, mostOrders)
 	d := newDraw(units)
 	out := Waved{Effect: result.Unknown(), Above: 1, Below: 1, Orders: d.orders()}
 	out.Effect.N = len(units)
@@ -54,10 +53,7 @@ func Rollout(units []Unit, alpha float64, most int, rng *rand.Rand) Waved {
 		limits = append(limits, (observed-value)/(1-shared))
 	})
 	slices.Sort(limits)
-	n := d.orders()
-	if n > float64(most) {
-		n = float64(most)
-	}
+	n := min(d.orders(), float64(most))
 	same := n - float64(len(limits)) // the drawn order, and those that are equal to it
 	const tie = 1e-12
 	below, _ := slices.BinarySearch(limits, tie)

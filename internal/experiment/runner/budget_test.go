@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/result/store"
 	"hostlab/internal/testkit"
 )
 
@@ -76,15 +77,14 @@ func TestBudgetLeavesPausesOut(t *testing.T) {
 // they are in.
 func TestTimes(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1e9+int64(s), 0) }
-	var ts times
-	ts.started(at(0))
-	ts.ended(&result.Run{Start: at(2), Seconds: 3})
-	ts.ended(&result.Run{Start: at(7), Seconds: 1})
-	ts.started(at(1000))
-	ts.ended(&result.Run{Start: at(1004), Seconds: 2})
-	ts.ended(&result.Run{Start: at(900), Seconds: 1}) // the clock was set back
-	ts.ended(&result.Run{Start: at(902), Seconds: 1})
-	testkit.Is(t, 16*time.Second, ts.block)
+	r := &store.Record{
+		Experiment: &result.Experiment{Blocks: make([]result.Block, 2)},
+		Journal:    []store.Entry{{Op: store.Started, At: at(0)}, {Op: store.Started, At: at(1000)}},
+		Runs: []result.Run{{Start: at(2), Seconds: 3}, {Start: at(7), Seconds: 1}, {Start: at(1004), Seconds: 2},
+			{Start: at(900), Seconds: 1}, // the clock was set back
+			{Start: at(902), Seconds: 1}, {Start: at(903), Seconds: 4, Block: 1}},
+	}
+	testkit.Same(t, []time.Duration{16 * time.Second, 4 * time.Second}, blockTimes(r))
 }
 
 // Before the first run, a block takes what the study expects: settle times of all

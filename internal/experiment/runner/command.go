@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,15 +29,6 @@ const (
 	graceEnd  = 2 * time.Second
 	graceOpen = time.Second
 )
-
-// failure is a command that failed, with what it printed.
-type failure struct {
-	err    error
-	output []byte
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
 
 // command runs an argument list in dir and returns what it printed to standard
 // output. No shell is involved. When ctx is cancelled or the time is up, its whole
@@ -95,7 +85,7 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 		}
 		err = text
 	}
-	return "", &failure{err, slices.Concat(said.Bytes(), out.Bytes())}
+	return "", &workload.Failure{Err: err, Stdout: out.Bytes(), Stderr: said.Bytes()}
 }
 
 // levelMark is a variable in the environment of the commands of a record's factors, by

@@ -49,11 +49,7 @@ func (s *session) judge(r *result.Run) (say bool, _ error) {
 	}
 	e.tried++
 	e.row++
-	block := 0
-	for _, plot := range s.x.Blocks[r.Block].Plots {
-		block += len(plot)
-	}
-	kind := varying.ReplaceAllString(Problem(r), "")
+	block, kind := s.x.Blocks[r.Block].Runs(), varying.ReplaceAllString(Problem(r), "")
 	if !e.said[kind] && len(e.said) < mostKinds && (!e.count || 2*e.row >= block) {
 		if e.said == nil {
 			e.said = map[string]bool{}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/observe"
 )
 
 // emulation is the factor that imitates power policies, if the study has one. Nothing
@@ -42,22 +42,18 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 	if s.Harm == nil {
 		return m.govern()
 	}
-	params := named(s.Workload.Params)
-	dsn, err := observe.Named(params)
-	if dsn != nil || err != nil {
-		return errors.Join(err,
-			fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
-				"--set workload.service=NAME", m.factor.Name))
-	}
-	of, _, err := serviceOf(ctx, params)
+	found, err := lookUp(ctx, s.Workload.Params)
 	switch {
 	case err != nil:
 		return fmt.Errorf("factor %s: %w", m.factor.Name, err)
-	case of == nil || of.PID == 0:
+	case found.dsn != nil:
+		return fmt.Errorf("factor %s: a DSN does not tell whose processes to slow down; name the service with "+
+			"--set workload.service=NAME", m.factor.Name)
+	case found.service == nil || found.service.PID == 0:
 		return fmt.Errorf("factor %s: the service has no process on this host that could be slowed down; name it with --set workload.service=NAME",
 			m.factor.Name)
 	}
-	m.of = of.PID
+	m.of = found.service.PID
 	return m.govern()
 }
 
@@ -145,9 +141,7 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	if err != nil {
 		return errors.Join(err, m.e.Release())
 	}
-	if sample.Doubt == "" {
-		sample.Doubt = doubt
-	}
+	sample.Doubt = cmp.Or(sample.Doubt, doubt)
 	extra := math.Round(did.Billed*1e9) / 1e9 // of ns; two sums differ by less without a cause
 	if did.Used <= 0 {
 		sample.Lack("the workload had no process of its own that computed, so nothing was slowed down",

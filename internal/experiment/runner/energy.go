@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,11 +16,12 @@ import (
 	"hostlab/internal/workload"
 )
 
-// meter measures the energy of runs for a study that asks for it. One that cannot
-// says so in every run: why is the reason.
+// meter measures the energy of runs for a study that asks for it, by the counters of a machine's packages. One that
+// cannot says so in every run: why is the reason.
 type meter struct {
-	energy *rapl
-	why    string
+	tree  host.Tree
+	zones []zone
+	why   string
 }
 
 // openMeter opens the host's counters for a study; nil, nil where it does not ask for
@@ -36,14 +38,14 @@ func openMeter(s *experiment.Study, t host.Tree) (*meter, error) {
 	if asked == nil {
 		return nil, nil
 	}
-	e, err := openRAPL(t)
+	m, err := openRAPL(t)
 	switch {
-	case err == nil:
-		return &meter{energy: e}, nil
-	case asked.Primary:
+	case err != nil && asked.Primary:
 		return nil, fmt.Errorf("response %s decides, and cannot be had: %w; make another response primary", asked.Name, err)
+	case err != nil:
+		m = &meter{why: err.Error()}
 	}
-	return &meter{why: err.Error()}, nil
+	return m, nil
 }
 
 // begin starts to measure a run; the function that it returns adds what was measured to
@@ -52,10 +54,10 @@ func (m *meter) begin() (end func(*workload.Sample)) {
 	if m == nil {
 		return func(*workload.Sample) {}
 	}
-	if m.energy == nil {
+	if m.why != "" {
 		return func(out *workload.Sample) { out.Lack(m.why, experiment.Energy, experiment.EnergyEach) }
 	}
-	stop := m.energy.measure()
+	stop := m.measure()
 	return func(out *workload.Sample) {
 		joules, err := stop()
 		if err != nil {
@@ -69,10 +71,7 @@ func (m *meter) begin() (end func(*workload.Sample)) {
 
 // each divides what a whole run took by its operations.
 func each(out *workload.Sample, name string, whole float64) {
-	n := out.Done
-	if n <= 0 {
-		n = out.Operations
-	}
+	n := cmp.Or(out.Done, out.Operations)
 	if n <= 0 {
 		out.Lack("the workload does not count operations", name)
 		return
@@ -91,12 +90,6 @@ const powercap = "/sys/class/powercap"
 // minute; a wrap between two readings is seen, a second one would not be.
 const rereads = 20 * time.Second
 
-// rapl is the counters of a machine's packages. It may be used by many at once.
-type rapl struct {
-	tree  host.Tree
-	zones []zone
-}
-
 // zone is the counter of a package.
 type zone struct {
 	name string // package-0; package-0-die-1 where dies count by themselves
@@ -105,7 +98,7 @@ type zone struct {
 }
 
 // openRAPL finds the counters. The error says in a phrase why they cannot be read.
-func openRAPL(t host.Tree) (*rapl, error) {
+func openRAPL(t host.Tree) (*meter, error) {
 	names, err := t.Dir(powercap)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
 		return nil, errors.New("this host shows no energy counters (RAPL, " + powercap +
@@ -114,7 +107,7 @@ func openRAPL(t host.Tree) (*rapl, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the energy counters (RAPL) cannot be listed: %w", err)
 	}
-	m := &rapl{tree: t}
+	m := &meter{tree: t}
 	seen := map[string]bool{}
 	// The same package may be there twice: intel-rapl:0 and, from its memory-mapped
 	// registers, intel-rapl-mmio:0. Names with two colons are parts of one.
@@ -147,7 +140,7 @@ func openRAPL(t host.Tree) (*rapl, error) {
 	return m, err
 }
 
-func (m *rapl) number(file string) (uint64, error) {
+func (m *meter) number(file string) (uint64, error) {
 	f := m.tree.Int(file, "", 1)
 	v, ok := f.Get()
 	switch {
@@ -160,7 +153,7 @@ func (m *rapl) number(file string) (uint64, error) {
 }
 
 // read returns all counters, in uJ.
-func (m *rapl) read() ([]uint64, error) {
+func (m *meter) read() ([]uint64, error) {
 	out := make([]uint64, len(m.zones))
 	for i, z := range m.zones {
 		var err error
@@ -173,7 +166,7 @@ func (m *rapl) read() ([]uint64, error) {
 
 // measure starts to count. stop ends it and returns the joules of all packages since.
 // It must be called, once.
-func (m *rapl) measure() (stop func() (float64, error)) {
+func (m *meter) measure() (stop func() (float64, error)) {
 	last, err := m.read()
 	sum := uint64(0) // uJ
 	look := func() {

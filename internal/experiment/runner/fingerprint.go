@@ -1,12 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,56 +24,46 @@ func bootID(t host.Tree) string {
 	return id
 }
 
-// readers are how the facts of a fingerprint are read: by few and small files,
-// since a guard reads them after every run.
-var readers = map[string]func(host.Tree) string{
-	"kernel": func(t host.Tree) string {
-		return words(t, "/proc/sys/kernel/osrelease", "/proc/sys/kernel/version")
-	},
-	"microcode": func(t host.Tree) string {
-		if v := words(t, "/sys/devices/system/cpu/cpu0/microcode/version"); v != "" {
-			return v
-		}
-		return cpuinfo(t, "microcode") // virtual machines have only this
-	},
-	"smt":  func(t host.Tree) string { return words(t, "/sys/devices/system/cpu/smt/control") },
-	"cpu":  func(t host.Tree) string { return cpuinfo(t, "model name", "cpu model", "CPU part") },
-	"cpus": func(t host.Tree) string { return words(t, "/sys/devices/system/cpu/online") },
-	"governor": func(t host.Tree) string {
-		policies, err := t.Dir("/sys/devices/system/cpu/cpufreq")
-		if err != nil {
-			return ""
-		}
+const cpuDir = "/sys/devices/system/cpu/"
+
+// holding are the files that facts of a fingerprint are read from: few and small ones, since a guard reads them after
+// every run.
+var holding = map[string][]string{
+	"kernel":         {"/proc/sys/kernel/osrelease", "/proc/sys/kernel/version"},
+	"smt":            {cpuDir + "smt/control"},
+	"cpus":           {cpuDir + "online"},
+	"clocksource":    {"/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+	"virtualization": {"/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"},
+}
+
+// fact reads one of a fingerprint; "": not known.
+func fact(t host.Tree, name string) string {
+	switch name {
+	case "microcode": // virtual machines have only the second
+		return cmp.Or(words(t, cpuDir+"cpu0/microcode/version"), valueIn(t, "/proc/cpuinfo", "microcode"))
+	case "cpu":
+		return valueIn(t, "/proc/cpuinfo", "model name", "cpu model", "CPU part")
+	case "memory":
+		return valueIn(t, "/proc/meminfo", "MemTotal")
+	case "governor":
 		var all []string
+		policies, _ := t.Dir(cpuDir + "cpufreq")
 		for _, p := range policies {
-			if g := words(t, path.Join("/sys/devices/system/cpu/cpufreq", p, "scaling_governor")); g != "" {
-				all = append(all, g)
-			}
+			all = append(all, strings.Fields(words(t, path.Join(cpuDir, "cpufreq", p, "scaling_governor")))...)
 		}
 		slices.Sort(all)
 		return strings.Join(slices.Compact(all), ",")
-	},
-	"clocksource": func(t host.Tree) string {
-		return words(t, "/sys/devices/system/clocksource/clocksource0/current_clocksource")
-	},
-	"virtualization": func(t host.Tree) string {
-		return words(t, "/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
-	},
-	"memory": func(t host.Tree) string {
-		for line := range strings.Lines(t.Text("/proc/meminfo").Or("")) {
-			if value, ok := strings.CutPrefix(line, "MemTotal:"); ok {
-				return strings.TrimSpace(value)
-			}
-		}
-		return ""
-	},
-	"mounts": mounts,
-	"boot":   bootID,
+	case "mounts":
+		return mounts(t)
+	case "boot":
+		return bootID(t)
+	}
+	return words(t, holding[name]...)
 }
 
-// cpuinfo returns the first CPU's value of the first key that /proc/cpuinfo has.
-func cpuinfo(t host.Tree, keys ...string) string {
-	text := t.Text("/proc/cpuinfo").Or("")
+// valueIn returns the first value of the first key that a file of keys and values has.
+func valueIn(t host.Tree, file string, keys ...string) string {
+	text := t.Text(file).Or("")
 	for _, want := range keys {
 		for line := range strings.Lines(text) {
 			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == want {
@@ -115,13 +105,8 @@ func mounts(t host.Tree) string {
 
 // fingerprint reads facts by their names; those that cannot be read are left out.
 func fingerprint(t host.Tree, names []string) map[string]string {
-	read := func(name string) string {
-		if r := readers[name]; r != nil {
-			return r(t)
-		}
-		return ""
-	}
-	if runtime.GOOS != "linux" && t.Live() {
+	read := func(name string) string { return fact(t, name) }
+	if t.Foreign() {
 		f := host.Collect(context.Background(), host.Options{Tree: t})
 		all := map[string]string{"kernel": f.Identity.Kernel.Or(""), "cpu": f.Identity.CPUModel.Or(""),
 			"microcode": f.Identity.Microcode.Or(""),

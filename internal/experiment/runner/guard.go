@@ -2,12 +2,10 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"hostlab/internal/emulate"
@@ -21,9 +19,15 @@ const guardJob = "live-guard"
 // Jobs lists what this package's worker processes do.
 func Jobs() []worker.Job {
 	return []worker.Job{{Name: guardJob, New: func() worker.Func {
-		return guardian.answer
-	}, End: func() { guardian.end() }}}
+		return worker.Handle(func(r guardRequest) (any, error) {
+			guarded.Store(&r)
+			return nil, nil
+		})
+	}, End: endGuarded}}
 }
+
+// guarded is what a guard's own process is asked for.
+var guarded atomic.Pointer[guardRequest]
 
 // guard is a process that does what --restore does when this one is killed. It holds a pipe of
 // ours, whose end is our end, and stands apart from our group and our terminal.
@@ -73,36 +77,17 @@ func (g *guard) close() {
 	}
 }
 
-// guardian is the guard of a worker process.
-var guardian guardServer
-
-type guardServer struct {
-	mu   sync.Mutex
-	asks guardRequest
-}
-
-func (g *guardServer) answer(params json.RawMessage) (any, error) {
-	return worker.Handle(func(r guardRequest) (any, error) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.asks = r
-		return nil, nil
-	})(params)
-}
-
 // How often and for how long the guard tries where it fails, as while a server is away.
 const (
 	guardTries = 20
 	guardPause = 10 * time.Second
 )
 
-// end is called when the process that is guarded has gone. Nobody reads what this one would say:
+// endGuarded is called when the process that is guarded has gone. Nobody reads what this one would say:
 // the record's journal has what was put back.
-func (g *guardServer) end() {
-	g.mu.Lock()
-	asks := g.asks
-	g.mu.Unlock()
-	if asks.Dir == "" {
+func endGuarded() {
+	asks := guarded.Load()
+	if asks == nil || asks.Dir == "" {
 		return
 	}
 	if asks.Root != 0 {
@@ -116,7 +101,7 @@ func (g *guardServer) end() {
 			only, _ = tryAlone()
 		}
 		err := restoreKilled(asks.Dir)
-		if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNone) {
+		if err == nil || Gone(err) {
 			return
 		}
 		// A session that was resumed, or --restore, sees to it, unless it fails too.

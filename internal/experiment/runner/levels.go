@@ -77,7 +77,7 @@ func newLevels(ctx context.Context, st *experiment.Study, s *store.Store, sys *s
 		l.original, l.unread, l.changed = e.Value, e.Unread, true
 		l.unsure = true // the session that changed it was killed, perhaps on the way
 		if l.server != nil {
-			l.server.restored(e)
+			l.server.was = connect.Saved{Value: e.Value, Disk: e.Disk, Of: e.Of}
 		}
 	}
 	return ls, nil
@@ -151,7 +151,7 @@ func (ls *levels) begin(ctx context.Context) error {
 func (ls *levels) saveOriginal(ctx context.Context, l *lever) (err error) {
 	switch l.Kind {
 	case experiment.KindServer:
-		err = l.server.save(ctx, l)
+		err = l.server.differs(ctx, l.Server)
 		for _, e := range ls.store.Record().Journal {
 			if err == nil && e.Op == store.Original && e.Factor == l.Name {
 				err = cmp.Or(connect.Another(l.Server, l.server.was.Of, e.Of), otherwise(l, e.Value))

@@ -23,7 +23,6 @@ type live struct {
 	pilot *experiment.Pilot // nil: the study says how long the service takes to settle
 	wait  time.Duration     // that it takes; 0: not known yet
 	stop  bool              // the last strike was one too many
-	watched
 }
 
 // pilots is how many pairs show how long the service takes to settle.
@@ -31,11 +30,11 @@ const pilots = 10
 
 // startLive makes an experiment on a service safe, before anything is changed: it is the only
 // one on this host, and a guard brings back what was if this process is killed.
-func (s *session) startLive(w watched) (err error) {
+func (s *session) startLive() (err error) {
 	if s.study.Harm == nil {
 		return nil
 	}
-	l := &live{harm: s.study.WatchHarm(), pilot: s.study.Pilot(), watched: w}
+	l := &live{harm: s.study.WatchHarm(), pilot: s.study.Pilot()}
 	l.recall(s.store.Record().Runs, s.baseline(), s.study.Harm.Every)
 	if l.alone, err = takeAlone(); err != nil {
 		return err
@@ -106,13 +105,13 @@ func (s *session) fit(next slot) error {
 
 // pin finds the database again that is watched: one that was restarted is another process.
 func (s *session) pin(ctx context.Context) error {
-	if s.live == nil || s.live.data == "" {
+	if s.watched.data == "" {
 		return nil
 	}
 	return patiently(ctx, func() error {
-		w, err := watchedIn(ctx, s.study.Workload.Params, s.live.data)
+		w, err := watchedIn(ctx, s.study.Workload.Params, s.watched.data)
 		if err == nil {
-			s.live.watched, s.study = w, w.with(s.study)
+			s.watched, s.study = w, w.with(s.study)
 		}
 		return err
 	})
@@ -301,11 +300,11 @@ func (s *session) afterFailure(ctx context.Context, r *result.Run, why error) (r
 	if err := s.sleep(ctx, s.study.Harm.Every, "waiting for the service, at the baseline"); err != nil {
 		return false, err
 	}
-	before := named(s.live.params).Service
+	before := named(s.watched.params).Service
 	if err := s.pin(ctx); err != nil {
 		return false, err
 	}
-	if _, restarted = errors.AsType[*workload.Restarted](why); !restarted && named(s.live.params).Service != before {
+	if _, restarted = errors.AsType[*workload.Restarted](why); !restarted && named(s.watched.params).Service != before {
 		restarted, r.Reason = true, "the service was restarted: "+r.Reason
 	}
 	return restarted, s.emulation.renew(ctx, s.study)

@@ -38,16 +38,12 @@ func (l *late) Unwrap() error { return l.err }
 
 // keepOutput writes down what a failing command printed, and returns the file.
 func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
-	var out []byte
-	if f, ok := errors.AsType[*failure](err); ok {
-		out = f.output
-	} else if f, ok := errors.AsType[*workload.Failure](err); ok {
-		out = slices.Concat([]byte("--- stderr ---\n"), ends(f.Stderr), []byte("\n--- stdout ---\n"), ends(f.Stdout),
-			[]byte("\n"))
-	}
-	if len(out) == 0 {
+	f, ok := errors.AsType[*workload.Failure](err)
+	if !ok || len(f.Stderr)+len(f.Stdout) == 0 {
 		return ""
 	}
+	out := slices.Concat([]byte("--- stderr ---\n"), ends(f.Stderr), []byte("\n--- stdout ---\n"), ends(f.Stdout),
+		[]byte("\n"))
 	dir, err := s.store.Output()
 	if err != nil {
 		return ""
@@ -67,9 +63,9 @@ func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
 
 const outputTime = "20060102T150405.000"
 
-// ends are the beginning and the end of a text.
+// ends are the beginning and the end of a text. Of one that command has cut, they are all, with its mark.
 func ends(b []byte) []byte {
-	kept := trust.Ends{Keep: keptOfCommand}
+	kept := trust.Ends{Keep: keptOfCommand + 64}
 	_, _ = kept.Write(b) // never fails
 	return kept.Kept().Bytes()
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/result/store"
 )
 
 // Progress is where an experiment stands.
@@ -40,13 +40,8 @@ func (s *session) progress(p Progress) {
 	p.Pairs = x.Design.Kind == result.Switchback
 	p.Block, p.Blocks = min(s.block, x.Planned()-1), x.Planned()
 	p.Look = nextLook(x, s.block)
-	for _, plot := range x.Blocks[min(s.at, len(x.Blocks)-1)].Plots {
-		p.Runs += len(plot)
-	}
-	p.Done = s.done
-	if p.Analysis == nil {
-		p.Analysis = s.latest
-	}
+	p.Runs, p.Done = x.Blocks[min(s.at, len(x.Blocks)-1)].Runs(), s.done
+	p.Analysis = s.latest
 	p.Least, p.Most = s.left(p.Look), s.left(p.Blocks)
 	s.cfg.Watch(p)
 }
@@ -80,10 +75,7 @@ func (s *session) blocksTime(blocks int) time.Duration {
 	if each == 0 {
 		return -1
 	}
-	runs := 0
-	for _, plot := range s.x.Blocks[min(s.block, s.x.Planned()-1)].Plots {
-		runs += len(plot)
-	}
+	runs := s.x.Blocks[min(s.block, s.x.Planned()-1)].Runs()
 	whole := float64(blocks) - float64(s.done)/float64(max(runs, 1))
 	return time.Duration(max(0, whole) * float64(each))
 }
@@ -91,37 +83,38 @@ func (s *session) blocksTime(blocks int) time.Duration {
 // blockTime is what a block takes: the median of those that were run, or else what
 // the study, or its last run, lets one expect; 0 while that is not known.
 func (s *session) blockTime() time.Duration {
-	if n := len(s.times.blocks); n > 0 {
-		sorted := slices.Clone(s.times.blocks)
-		slices.Sort(sorted)
-		return sorted[n/2]
+	if s.took > 0 {
+		return s.took
 	}
-	one := *s.study
-	one.Design.Looks, one.Budget = []int{1}, 0
-	each, _ := experiment.Duration(&one, s.lastRun) // the warm-up run's, if not 0: it tells better than the study
-	return each
+	return s.study.BlockTime(s.block, s.lastRun) // the warm-up run's, if not 0: it tells better than the study
 }
 
-// times finds how long blocks take from when runs ended. What passes between the
-// end of a session and the start of the next belongs to no block: the host boots, a
-// person is waited for, or has gone home.
-type times struct {
-	last   time.Time       // when the last run ended, or the session began after it
-	block  time.Duration   // of the current one so far
-	blocks []time.Duration // of those that are complete
+// timeBlocks finds how long complete blocks took.
+func (s *session) timeBlocks() {
+	if took := blockTimes(s.store.Record())[:s.block]; s.block > 0 {
+		slices.Sort(took)
+		s.took = took[s.block/2]
+	}
 }
 
-func (t *times) started(at time.Time) { t.last = at }
-
-// ended takes in a run of the current block with all that came before it, since
-// that was for its sake: levels were applied, things had to settle.
-func (t *times) ended(r *result.Run) {
-	end := r.Start.Add(time.Duration(r.Seconds * float64(time.Second)))
-	if t.last.IsZero() {
-		t.last = r.Start
+// blockTimes finds how long blocks took from when runs ended. A run has all that came before it, since that
+// was for its sake: levels were applied, things had to settle. What passes between the end of a session and the start
+// of the next belongs to no block: the host boots, a person is waited for, or has gone home.
+func blockTimes(r *store.Record) []time.Duration {
+	took, next := make([]time.Duration, len(r.Experiment.Blocks)), 0
+	var last time.Time // when the last run ended, or the session began after it
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		for ; next < len(r.Journal) && !r.Journal[next].At.After(run.Start); next++ {
+			if r.Journal[next].Op == store.Started {
+				last = r.Journal[next].At
+			}
+		}
+		end := run.Start.Add(time.Duration(run.Seconds * float64(time.Second)))
+		if end.After(last) && !last.IsZero() { // the clock may have been set back
+			took[run.Block] += end.Sub(last)
+		}
+		last = end
 	}
-	if end.After(t.last) { // the clock may have been set back
-		t.block += end.Sub(t.last)
-	}
-	t.last = end
+	return took
 }

@@ -74,7 +74,7 @@ func TestOpenFails(t *testing.T) {
 }
 
 // packages names those that are counted.
-func (m *rapl) packages() (list []string) {
+func (m *meter) packages() (list []string) {
 	for _, z := range m.zones {
 		list = append(list, z.name)
 	}

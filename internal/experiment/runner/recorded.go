@@ -41,14 +41,15 @@ func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error)
 		return nil, err
 	}
 	x := r.Experiment
-	if over == nil {
-		o, err := overrides(x.Overrides)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		over = &o
+	o, err := overrides(x.Overrides)
+	if over != nil {
+		o, err = *over, nil
 	}
-	st, err := experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, Known())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	o.BuiltIn = x.BuiltIn
+	st, err := experiment.Parse(x.File, filepath.Dir(x.File), r.Study, o, Known())
 	if err == nil && !st.Seeded {
 		st.Design.Seed = x.Design.Seed
 	}

@@ -213,12 +213,11 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if s.meter, err = openMeter(s.study, s.sys.tree); err != nil {
 		return nil, err
 	}
-	var w watched
 	if s.study.Harm != nil {
-		if w, err = watchedIn(ctx, s.study.Workload.Params, s.store.Record().Watched()); err != nil {
+		if s.watched, err = watchedIn(ctx, s.study.Workload.Params, s.store.Record().Watched()); err != nil {
 			return nil, err
 		}
-		s.study = w.with(s.study)
+		s.study = s.watched.with(s.study)
 	}
 	if s.levels, err = newLevels(ctx, s.study, s.store, s.sys); err != nil {
 		return nil, err
@@ -239,7 +238,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.Confirm != nil {
 		s.levels.confirm = s.ask
 	}
-	if err := s.startLive(w); err != nil {
+	if err := s.startLive(); err != nil {
 		return nil, err
 	}
 	if err := s.takeOver(ctx); err != nil {

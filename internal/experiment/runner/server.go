@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
-	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 	"hostlab/internal/setting"
@@ -89,15 +88,11 @@ func CheckLevels(ctx context.Context, st *experiment.Study) error {
 
 // tells refuses what decides if the service never tells it: else periods would pass until that is seen.
 func tells(ctx context.Context, st *experiment.Study) error {
-	params := named(st.Workload.Params)
-	if dsn, err := observe.Named(params); dsn != nil || err != nil {
-		return err
-	}
-	of, servers, err := serviceOf(ctx, params)
-	if err != nil || of == nil || of.Server(servers) != nil {
+	found, err := lookUp(ctx, st.Workload.Params)
+	if err != nil || found.service == nil || found.service.Server(found.servers) != nil {
 		return nil //nolint:nilerr // what finds no service says so
 	}
-	watched := false
+	params, of, watched := named(st.Workload.Params), found.service, false
 	for _, r := range st.Responses {
 		watched = watched || slices.Contains(st.Harm.Responses, r.Name) && lacks(params, &r) == ""
 		if why := lacks(params, &r); r.Primary && why != "" {
@@ -119,7 +114,7 @@ func lacks(params *observe.Params, r *experiment.Response) string {
 	return cmp.Or(observe.Lacks(params, cmp.Or(r.From, r.Name)), observe.Lacks(params, r.Over))
 }
 
-// differs refuses a level that is there already.
+// differs reads what to go back to, before the first change, and refuses a level that is there already.
 func (s *server) differs(ctx context.Context, name string) (err error) {
 	if s.was, err = s.p.Save(ctx); err != nil {
 		return err
@@ -135,51 +130,54 @@ func (s *server) differs(ctx context.Context, name string) (err error) {
 
 // serverOf is the database server that a workload's parameters name: by dsn, or as the service.
 func serverOf(ctx context.Context, given workload.Params) (*connect.DSN, error) {
-	params := named(given)
-	if dsn, err := observe.Named(params); dsn != nil || err != nil {
-		return dsn, err
+	found, err := lookUp(ctx, given)
+	if found.dsn != nil || err != nil {
+		return found.dsn, err
 	}
-	of, servers, err := serviceOf(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	if of != nil {
-		if d := of.Server(servers); d != nil {
+	if found.service != nil {
+		if d := found.service.Server(found.servers); d != nil {
 			return connect.Here(d.Kind, d.PID)
 		}
 	}
 	return nil, fmt.Errorf("service %v is no database server whose parameters can be changed; name one with workload.dsn",
-		params.Service)
+		named(given).Service)
 }
 
-// serviceOf is the service that a workload's parameters name, nil for none, beside the databases of this host.
-func serviceOf(ctx context.Context, params *observe.Params) (*service.Service, []host.Database, error) {
+// target is what a workload's parameters name: a database by its DSN, or else a service of this host, beside all
+// databases of it; neither: there is none.
+type target struct {
+	dsn     *connect.DSN
+	service *service.Service
+	servers []host.Database
+}
+
+func lookUp(ctx context.Context, given workload.Params) (t target, err error) {
+	params := named(given)
+	if t.dsn, err = observe.Named(params); t.dsn != nil || err != nil {
+		return t, err
+	}
 	spec, err := service.Parse(params.Service)
 	if err != nil {
-		return nil, nil, err
+		return t, err
 	}
-	servers := host.Servers(ctx)
-	of, err := spec.Find(servers, service.Used)
-	return of, servers, err
+	t.servers = host.Servers(ctx)
+	t.service, err = spec.Find(t.servers, service.Used)
+	return t, err
 }
 
 // Service says which service a live study watches, for people: what its parameters name, found here, or the
 // database that a resume's record has, "" for none.
 func Service(ctx context.Context, st *experiment.Study, before string) (string, error) {
-	params := named(st.Workload.Params)
 	if before != "" {
 		return before + ", as before", nil
 	}
-	switch d, err := observe.Named(params); {
-	case err != nil:
-		return "", err
-	case d != nil:
-		return d.Target(), nil
-	}
-	of, _, err := serviceOf(ctx, params)
+	found, err := lookUp(ctx, st.Workload.Params)
+	of := found.service
 	switch {
 	case err != nil:
 		return "", err
+	case found.dsn != nil:
+		return found.dsn.Target(), nil
 	case of == nil:
 		return "", errors.New("no database runs here; name a service, as in --set workload.service=NAME")
 	}
@@ -191,14 +189,6 @@ func Service(ctx context.Context, st *experiment.Study, before string) (string, 
 		text += ", " + of.Why
 	}
 	return text, nil
-}
-
-// save reads what to go back to, before the first change.
-func (s *server) save(ctx context.Context, l *lever) error { return s.differs(ctx, l.Server) }
-
-// restore takes over what a session has journalled that was killed.
-func (s *server) restored(e store.Entry) {
-	s.was = connect.Saved{Value: e.Value, Disk: e.Disk, Of: e.Of}
 }
 
 // read returns the level in force, or what is there instead.
@@ -291,13 +281,13 @@ func watchedIn(ctx context.Context, given workload.Params, data string) (watched
 	if data != "" {
 		return pinned(params, data, host.Servers(ctx))
 	}
-	of, servers, err := serviceOf(ctx, params)
-	if err != nil || of == nil {
+	found, err := lookUp(ctx, params)
+	if err != nil || found.service == nil {
 		return w, nil //nolint:nilerr // who needs it says what is missing
 	}
-	for _, d := range servers {
-		if d.PID == of.PID && d.DataDir.State == host.StateOK {
-			return pinned(params, d.Kind+" in "+d.DataDir.Value, servers)
+	for _, d := range found.servers {
+		if d.PID == found.service.PID && d.DataDir.State == host.StateOK {
+			return pinned(params, d.Kind+" in "+d.DataDir.Value, found.servers)
 		}
 	}
 	return w, nil

@@ -28,6 +28,7 @@ type session struct {
 	levels    *levels
 	emulation *emulation       // nil: the study has none
 	live      *live            // nil: nobody else uses what the workload does
+	watched   watched          // of a live experiment
 	meter     *meter           // of energy; nil: the study does not ask for it
 	places    *places          // directories that levels stand for
 	open      workload.Session // nil: none
@@ -37,10 +38,10 @@ type session struct {
 	began  time.Time
 	before time.Duration // that earlier sessions took
 
-	block     int // of the plan: that runs, or runs next
-	at        int // that runs: block, or one behind the plan
-	done      int // OK runs of it
-	times     times
+	block     int           // of the plan: that runs, or runs next
+	at        int           // that runs: block, or one behind the plan
+	done      int           // OK runs of it
+	took      time.Duration // a block, the median of those that are complete; 0: not known
 	lastRun   time.Duration // without what was waited for things to settle
 	slept     time.Duration
 	last      error // of the last run
@@ -54,20 +55,11 @@ type session struct {
 // start begins the session, or goes on with it after a pause.
 func (s *session) start() error {
 	s.began = s.sys.now()
-	s.times.started(s.began)
 	if s.stops == nil {
 		s.stops = proc.WatchPauses()
 	}
 	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid(),
-		Window: s.cfg.Window.String(), Watched: s.watches()})
-}
-
-// watches is the database that is watched, "" where that is not for the record.
-func (s *session) watches() string {
-	if s.live == nil {
-		return ""
-	}
-	return s.live.data
+		Window: s.cfg.Window.String(), Watched: s.watched.data})
 }
 
 // ask asks a person. How long that takes says nothing of the experiment, so the
@@ -129,9 +121,8 @@ func (s *session) run(ctx context.Context) error {
 			}
 			return err
 		}
-		s.times.blocks = append(s.times.blocks, s.times.block)
-		s.times.block = 0
 		s.block++
+		s.timeBlocks()
 		s.at = min(s.block, len(s.x.Blocks)-1)
 		s.done = 0
 	}
@@ -176,43 +167,19 @@ func (s *session) analyse(end *result.End) {
 // countBlocks finds the first block that is not complete, and how long those
 // before it took.
 func (s *session) countBlocks() {
-	at := map[result.At]bool{}
-	r := s.store.Record()
-	took := make([]time.Duration, len(s.x.Blocks))
-	next := 0
-	for i := range r.Runs {
-		run := &r.Runs[i]
-		if run.Status == result.OK {
-			at[run.At()] = true
+	done := make([]int, len(s.x.Blocks))
+	for _, run := range s.store.Record().Runs {
+		if run.Status == result.OK { // the store takes one for each place of the plan
+			done[run.Block]++
 		}
-		for ; next < len(r.Journal) && !r.Journal[next].At.After(run.Start); next++ {
-			if r.Journal[next].Op == store.Started {
-				s.times.started(r.Journal[next].At)
-			}
-		}
-		s.times.block = took[run.Block]
-		s.times.ended(run)
-		took[run.Block] = s.times.block
 	}
-	for s.block = 0; s.block < s.x.Planned(); s.block++ {
-		s.done = 0
-		complete := true
-		for p, plot := range s.x.Blocks[s.block].Plots {
-			for slot := range plot {
-				if at[result.At{Block: s.block, Plot: p, Slot: slot}] {
-					s.done++
-				} else {
-					complete = false
-				}
-			}
-		}
-		if !complete {
-			s.times.block = took[s.block]
-			return
-		}
-		s.times.blocks = append(s.times.blocks, took[s.block])
+	for s.block < s.x.Planned() && done[s.block] == s.x.Blocks[s.block].Runs() {
+		s.block++
 	}
-	s.done = 0
+	if s.block < s.x.Planned() {
+		s.done = done[s.block]
+	}
+	s.timeBlocks()
 }
 
 // errBudget ends an experiment within a block.
@@ -226,7 +193,7 @@ func (s *session) beside(ctx context.Context, from, to int) error {
 		if err := s.runBlock(ctx); err != nil && !errors.Is(err, errBudget) { // which the plan will see
 			return err
 		}
-		s.done, s.times.block = done, 0
+		s.done = done
 	}
 	s.at = s.block
 	return nil
@@ -263,7 +230,7 @@ func (s *session) runBlock(ctx context.Context) error {
 			}
 			next := q[0]
 			if next.attempt > 1 || len(failures) > 0 { // it comes later than the pair was to end
-				switch waited, err := s.inWindow(ctx, pairTime(s.study, s.block)/2); {
+				switch waited, err := s.inWindow(ctx, s.study.BlockTime(s.block, 0)/2); {
 				case err != nil:
 					return err
 				case waited:

@@ -109,21 +109,28 @@ func openSettings(sys *setting.System, journal, dir string) (*settings, error) {
 	return &settings{sys: sys, j: j, owner: owner, held: map[string]string{}, was: map[string]map[string]string{}}, nil
 }
 
-// values are what the objects of a setting have.
-func (s *settings) values(l *lever) (map[string]string, error) {
+// objects are those of a setting; one that cannot be read is an error.
+func (s *settings) objects(l *lever) ([]setting.State, error) {
 	set, ok := setting.Find(l.Setting)
 	if !ok {
 		return nil, fmt.Errorf("no setting is known by the name %s", l.Setting)
 	}
 	states, err := set.Read(s.sys)
-	out := map[string]string{}
 	for _, st := range states {
 		if st.Problem != "" {
 			return nil, errors.New(st.Problem)
 		}
+	}
+	return states, err
+}
+
+// valuesOf are what objects have.
+func valuesOf(objects []setting.State) map[string]string {
+	out := map[string]string{}
+	for _, st := range objects {
 		out[st.Path] = st.Value
 	}
-	return out, err
+	return out
 }
 
 // save takes down what is there, where that is one of the levels, and refuses what another owner has changed.
@@ -143,8 +150,24 @@ func (s *settings) save(l *lever) (err error) {
 	if err := differs(s.sys, l.Setting, l.Levels); err != nil {
 		return err
 	}
-	s.was[l.Name], err = s.values(l)
+	objects, err := s.objects(l)
+	s.was[l.Name] = valuesOf(objects)
 	return err
+}
+
+// inForce is which of the levels but what there was an object of a setting would not be changed for; "": none. The
+// error is that of levels that cannot be set.
+func inForce(sys *setting.System, name string, levels []string) (level string, err error) {
+	for _, l := range levels {
+		if l == experiment.Current {
+			continue
+		}
+		p, wrong := setting.NewPlan(sys, []setting.Assignment{{Name: name, Value: l}})
+		if err = errors.Join(err, wrong); wrong == nil && len(p.Steps) == 0 && len(p.Skipped) == 0 {
+			return l, err
+		}
+	}
+	return "", err
 }
 
 // differs refuses a level of a setting that is there already, where what is there is one of the levels.
@@ -152,30 +175,17 @@ func differs(sys *setting.System, name string, levels []string) error {
 	if !slices.Contains(levels, experiment.Current) {
 		return nil
 	}
-	for _, level := range levels {
-		if level == experiment.Current {
-			continue
-		}
-		p, err := setting.NewPlan(sys, []setting.Assignment{{Name: name, Value: level}})
-		if err != nil {
-			return err
-		}
-		if len(p.Steps) == 0 && len(p.Skipped) == 0 {
-			return fmt.Errorf("%s is %s already, so this level would equal the baseline; name another with --set "+
-				"setting.%s=LEVEL", name,
-				level, name)
-		}
+	level, err := inForce(sys, name, levels)
+	if err == nil && level != "" {
+		err = fmt.Errorf("%s is %s already, so this level would equal the baseline; name another with --set "+
+			"setting.%s=LEVEL", name, level, name)
 	}
-	return nil
+	return err
 }
 
 // read returns the level in force, or what is there instead.
 func (s *settings) read(l *lever) (string, error) {
-	set, ok := setting.Find(l.Setting)
-	if !ok {
-		return "", fmt.Errorf("no setting is known by the name %s", l.Setting)
-	}
-	if set.Held {
+	if set, _ := setting.Find(l.Setting); set.Held {
 		if level, ok := s.held[l.Name]; ok {
 			return level, nil
 		}
@@ -184,43 +194,30 @@ func (s *settings) read(l *lever) (string, error) {
 		}
 		return "not held", nil
 	}
-	if was := s.was[l.Name]; was != nil {
-		if now, err := s.values(l); err == nil && maps.Equal(now, was) {
-			return experiment.Current, nil
-		}
+	objects, err := s.objects(l)
+	if was := s.was[l.Name]; err == nil && was != nil && maps.Equal(valuesOf(objects), was) {
+		return experiment.Current, nil
 	}
-	for _, level := range l.Levels {
-		if level == experiment.Current {
-			continue
-		}
-		p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
-		if err == nil && len(p.Skipped) == 0 && len(p.Steps) == 0 {
-			return level, nil
-		}
+	if level, _ := inForce(s.sys, l.Setting, l.Levels); level != "" {
+		return level, nil
 	}
-	states, err := set.Read(s.sys)
 	if err != nil {
 		return "", err
 	}
-	objects, order := map[string][]string{}, []string(nil)
-	for _, st := range states {
-		if st.Problem != "" {
-			return "", errors.New(st.Problem)
+	var order []string
+	count := map[string]int{}
+	for _, st := range objects {
+		if count[st.Shown]++; count[st.Shown] == 1 {
+			order = append(order, st.Shown)
 		}
-		v := st.Shown
-		if objects[v] == nil {
-			order = append(order, v)
-		}
-		objects[v] = append(objects[v], st.Name)
 	}
 	if len(order) == 1 {
 		return order[0], nil
 	}
-	var list []string
-	for _, v := range order {
-		list = append(list, v+" on "+screen.Count(len(objects[v]), "object"))
+	for i, v := range order {
+		order[i] = v + " on " + screen.Count(count[v], "object")
 	}
-	return strings.Join(list, ", "), nil
+	return strings.Join(order, ", "), nil
 }
 
 // apply writes a level to all objects. One that the kernel makes something else of is

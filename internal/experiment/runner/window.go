@@ -60,28 +60,12 @@ func (w Window) Check(st *experiment.Study) error {
 	if w == (Window{}) {
 		return nil
 	}
-	lasts := w.lasts()
-	last := len(st.Design.Looks) - 1
-	if last < 0 {
-		return nil
-	}
-	if pair := pairTime(st, st.Design.Looks[last]-1); pair > lasts {
+	lasts, last := w.lasts(), len(st.Design.Looks)-1
+	if pair := st.BlockTime(st.Design.Looks[last]-1, 0); pair > lasts {
 		return fmt.Errorf("it is open for %s, and a pair of periods takes %s: widen it, or make periods shorter",
 			screen.Brief(lasts), screen.Brief(pair))
 	}
 	return nil
-}
-
-// pairTime is what the study lets one expect of a pair; 0 where its workload does not know.
-func pairTime(st *experiment.Study, block int) (d time.Duration) {
-	each := st.Paced(block)
-	if each <= 0 {
-		return 0
-	}
-	for _, f := range st.Factors {
-		d += f.Settle
-	}
-	return 2 * (d + each + st.Workload.Settle)
 }
 
 // lasts is how long it is open on most days.
@@ -118,7 +102,7 @@ func (w Window) wait(now time.Time, takes time.Duration) time.Duration {
 
 // pairInWindow waits until the next pair fits into the window, with the runs that warm up.
 func (s *session) pairInWindow(ctx context.Context) error {
-	pair := pairTime(s.study, s.block)
+	pair := s.study.BlockTime(s.block, 0)
 	takes := max(pair, s.blocksTime(1))
 	if !s.warm {
 		takes += time.Duration(s.study.Workload.WarmUp) * pair / 2

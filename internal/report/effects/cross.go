@@ -89,7 +89,7 @@ func (c *cross) section(string) document.Section {
 	for _, cell := range c.Tables[0].Cells {
 		marked += cell.Marked
 		for _, e := range cell.Against {
-			few = few || analysis.Student(c.x, e.Effect.N)
+			few = few || analysis.Student(c.x, e.Effect.N, c.Alpha)
 		}
 	}
 	if few {

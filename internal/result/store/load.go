@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
@@ -27,7 +27,7 @@ const (
 	maxLines   = 128 << 20
 	maxRuns    = 400_000 // lines
 	maxLine    = 1 << 20
-	maxHeld    = 200 << 20 // what the values of all runs take in memory
+	maxHeld    = 200 << 20 // what the values of all lines take in memory
 )
 
 // Record is all that a directory holds of an experiment.
@@ -98,22 +98,17 @@ func load(f *folder) (*loaded, error) {
 	if err := readJSON(f, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again",
-		new(holding).decode); err != nil {
+	if r.Runs, out.runsSize, err = readLines[result.Run](f, r, runsFile, "the run is to be done again"); err != nil {
 		return nil, err
 	}
 	for i := range r.Runs {
-		err := out.places.add(&r.Runs[i], r.Experiment)
-		if err == nil {
-			err = inOrder(&r.Runs[i], i)
-		}
-		if err != nil {
+		if err := cmp.Or(out.places.add(&r.Runs[i], r.Experiment), inOrder(&r.Runs[i], i)); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
 		out.places.withdraw(r.Runs[:i], &r.Runs[i])
 	}
-	if r.Journal, out.levelsSize, err = readLines(f, r, levelsFile, "what it was to announce had not happened yet",
-		func(line []byte, e *Entry) error { return json.Unmarshal(line, e) }); err != nil {
+	if r.Journal, out.levelsSize, err = readLines[Entry](f, r, levelsFile,
+		"what it was to announce had not happened yet"); err != nil {
 		return nil, err
 	}
 	for i := range r.Journal {
@@ -198,8 +193,7 @@ func brief(err error) string {
 
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
-func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T) error) (out []T, size int64,
-	err error) {
+func readLines[T any](f *folder, r *Record, name, torn string) (out []T, size int64, err error) {
 	data, err := f.read(name, maxLines)
 	name = filepath.Join(f.Name(), name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -211,6 +205,10 @@ func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, 
 	whole := wholeLines(data)
 	if n := bytes.Count(data, []byte("\n")); n > maxRuns {
 		return nil, 0, fmt.Errorf("%s: holds %d lines; at most %d are read", name, n, maxRuns)
+	}
+	if held(data) > maxHeld {
+		return nil, 0, fmt.Errorf("%s: its lines hold more values than fit in %d MiB of memory, the most that is kept", name,
+			maxHeld>>20)
 	}
 	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
 	lines = lines[:len(lines)-1] // the empty one behind the last line's end
@@ -226,11 +224,7 @@ func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, 
 		}
 	}
 	out = make([]T, len(lines))
-	i, err := decode(lines, out, one)
-	if errors.Is(err, errHeld) {
-		return nil, 0, fmt.Errorf("%s: %w", name, err)
-	}
-	if err != nil {
+	if i, err := decode(lines, out); err != nil {
 		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, brief(err))
 	}
 	return out, int64(whole), nil
@@ -251,41 +245,14 @@ func wholeLines(data []byte) int {
 	return end
 }
 
-var errHeld = fmt.Errorf("its runs hold more values than fit in %d MiB of memory, the most that is kept", maxHeld>>20)
-
-// holding adds up what decoded runs take in memory: a name of two bytes is forty there.
-type holding struct{ bytes atomic.Int64 }
-
-func (h *holding) decode(line []byte, r *result.Run) error {
-	if err := json.Unmarshal(line, r); err != nil {
-		return err
-	}
-	const empty, entry, number = 300, 50, 8 // bytes of a map, of what is in it, and in a list
-	n := 0
-	for _, m := range []struct {
-		there bool
-		n     int
-	}{{r.Values != nil, len(r.Values)}, {r.Missing != nil, len(r.Missing)}, {r.Before != nil, len(r.Before)},
-		{r.After != nil, len(r.After)}, {r.Conditions != nil, len(r.Conditions)}} {
-		if m.there {
-			n += empty + m.n*entry
-		}
-	}
-	n += len(r.Warnings) * entry
-	if r.Waits != nil {
-		n += len(r.Waits.Events) * entry
-	}
-	if r.Latency != nil {
-		n += empty + (len(r.Latency.Edge)+len(r.Latency.Count))*number
-	}
-	if h.bytes.Add(int64(n)) > maxHeld {
-		return errHeld
-	}
-	return nil
+// held is about what decoded lines take in memory: a name of two bytes is forty there, an entry or an event fifty, and a
+// number in a list eight.
+func held(data []byte) int {
+	return 20*bytes.Count(data, []byte(`"`)) + 50*bytes.Count(data, []byte("{")) + 8*bytes.Count(data, []byte(","))
 }
 
 // decode decodes lines in parallel. The error is that of the first bad line.
-func decode[T any](lines [][]byte, out []T, one func([]byte, *T) error) (bad int, err error) {
+func decode[T any](lines [][]byte, out []T) (bad int, err error) {
 	workers := min(runtime.GOMAXPROCS(0), 1+len(lines)/256)
 	errs, at := make([]error, workers), make([]int, workers)
 	var wg sync.WaitGroup
@@ -293,7 +260,7 @@ func decode[T any](lines [][]byte, out []T, one func([]byte, *T) error) (bad int
 		lo, hi := len(lines)*w/workers, len(lines)*(w+1)/workers
 		wg.Go(func() {
 			for i := lo; i < hi; i++ {
-				if err := one(lines[i], &out[i]); err != nil {
+				if err := json.Unmarshal(lines[i], &out[i]); err != nil {
 					errs[w], at[w] = err, i
 					return
 				}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"hostlab/internal/result"
 	"hostlab/internal/trust"
@@ -74,7 +73,7 @@ func (l *log) append(v any) error {
 		err = l.f.Sync()
 	}
 	if err != nil {
-		err = fmt.Errorf("cannot write %s: %w", l.name, full(err))
+		err = fmt.Errorf("cannot write %s: %w", l.name, why(err))
 		if cut := l.cut(); cut != nil {
 			return fmt.Errorf("%w (nor cut it back to its %d bytes)", err, l.size)
 		}
@@ -97,7 +96,7 @@ func (d *folder) writeWhole(name string, data []byte) (err error) {
 	defer func() {
 		if err != nil {
 			_ = d.Remove(tmp)
-			err = fmt.Errorf("cannot write %s: %w", filepath.Join(d.Name(), name), full(err))
+			err = fmt.Errorf("cannot write %s: %w", filepath.Join(d.Name(), name), why(err))
 		}
 	}()
 	f, err := d.open(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
@@ -118,15 +117,6 @@ func (d *folder) writeWhole(name string, data []byte) (err error) {
 }
 
 func temporary(name string) string { return "." + name + ".new" }
-
-// full marks the errors of a disk that has no room.
-func full(err error) error {
-	err = why(err)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return &noRoom{err}
-	}
-	return err
-}
 
 // why is trust.Bare, also of what is refused.
 func why(err error) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"syscall"
 
 	"hostlab/internal/result"
 )
@@ -110,26 +111,16 @@ func (r *Record) checkCount() error {
 		filepath.Join(r.Dir, runsFile), len(r.Runs), endFile, r.End.Runs)
 }
 
-// noRoom is an error of a disk that is full.
-type noRoom struct{ error }
-
-func (e *noRoom) Unwrap() error { return e.error }
-
 // advise adds what to do about a full disk. What is of no use is not promised: a
 // record without runs is removed where its experiment fails.
-func (s *Store) advise(err error) error {
-	if len(s.record.Runs) == 0 {
-		return advise(err)
-	}
-	if _, ok := errors.AsType[*noRoom](err); ok {
-		return fmt.Errorf("%w; what was recorded is safe: make room, then resume", err)
-	}
-	return err
-}
+func (s *Store) advise(err error) error { return advise(err, len(s.record.Runs)) }
 
-func advise(err error) error {
-	if _, ok := errors.AsType[*noRoom](err); ok {
+func advise(err error, runs int) error {
+	switch full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG); {
+	case !full:
+		return err
+	case runs == 0:
 		return fmt.Errorf("%w; no run was recorded yet: make room, then try again", err)
 	}
-	return err
+	return fmt.Errorf("%w; what was recorded is safe: make room, then resume", err)
 }

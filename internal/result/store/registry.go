@@ -25,14 +25,19 @@ const alone = ".running"
 
 // Lock keeps a second experiment of this user away until the lock is released. The error may be a *lockfile.Busy.
 func (r Registry) Lock(work string) (*lockfile.Lock, error) {
-	if _, err := makeDir(string(r)); err != nil {
-		return nil, fmt.Errorf("cannot make %s: %w", r, why(err))
-	}
-	f, err := openFolder(string(r), true)
+	f, err := r.made()
 	if err != nil {
 		return nil, err
 	}
 	return lockfile.Take(f.Root, alone, work)
+}
+
+// made opens the directory, which is made where it is not there.
+func (r Registry) made() (*folder, error) {
+	if _, err := makeDir(string(r)); err != nil {
+		return nil, fmt.Errorf("cannot make %s: %w", r, why(err))
+	}
+	return openFolder(string(r), true)
 }
 
 // Locked reports the process that has the lock, 0 where it has not said.
@@ -51,10 +56,7 @@ func (r Registry) Add(e Registered) error {
 	if err != nil {
 		return err
 	}
-	if _, err := makeDir(string(r)); err != nil {
-		return fmt.Errorf("cannot make %s: %w", r, why(err))
-	}
-	f, err := openFolder(string(r), true)
+	f, err := r.made()
 	if err != nil {
 		return err
 	}

@@ -41,8 +41,11 @@ const (
 	outputDir  = "output"
 )
 
-// ofRecord is what a record's directory may hold, the head first.
-var ofRecord = []string{headFile, studyFile, runsFile, levelsFile, endFile, temporary(endFile), outputDir, WorkDir}
+// created is what Create makes, and ofRecord what a record's directory may hold, the head first.
+var (
+	created  = []string{headFile, studyFile, runsFile, levelsFile}
+	ofRecord = append(slices.Clip(created), endFile, temporary(endFile), outputDir, WorkDir)
+)
 
 // WorkDir is where workloads keep files of their own while the experiment runs.
 const WorkDir = "work"
@@ -100,15 +103,13 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 		return nil, err
 	}
 	anew := f.present() == nil
-	if err := f.clear(); err != nil {
+	if err := f.clear(ofRecord); err != nil {
 		l.Release()
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			for _, name := range []string{headFile, studyFile, runsFile, levelsFile} {
-				_ = f.Remove(name)
-			}
+			_ = f.clear(created)
 			l.Remove()
 		}
 	}()
@@ -117,11 +118,11 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 		return nil, fmt.Errorf("cannot record the experiment: %w", err)
 	}
 	if err := f.writeWhole(studyFile, study); err != nil {
-		return nil, advise(err)
+		return nil, advise(err, 0)
 	}
 	// The head comes last: with it, there is a record.
 	if err := f.writeWhole(headFile, append(head, '\n')); err != nil {
-		return nil, advise(err)
+		return nil, advise(err, 0)
 	}
 	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return nil, fmt.Errorf("cannot record %s: %w", dir, why(err))
@@ -133,10 +134,10 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 	return s, err
 }
 
-// clear removes a record.
-func (f *folder) clear() error {
+// clear removes files of a record.
+func (f *folder) clear(names []string) error {
 	// The head goes first: without it, there is no record.
-	for _, name := range ofRecord {
+	for _, name := range names {
 		if err := f.RemoveAll(name); err != nil {
 			return fmt.Errorf("cannot remove %s: %w", filepath.Join(f.Name(), name), why(err))
 		}
@@ -274,17 +275,13 @@ func (s *Store) Output() (*os.Root, error) {
 // Discard closes a record and removes it: for one in which nothing was recorded, so
 // that its directory can be used again. Files of others stay.
 func (s *Store) Discard() error {
-	dir := s.record.Dir
-	// The head goes first: without it, there is no record.
-	for _, name := range []string{headFile, studyFile, runsFile, levelsFile} {
-		if err := s.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(fmt.Errorf("cannot remove %s: %w", filepath.Join(dir, name), why(err)), s.Close())
-		}
+	if err := s.dir.clear(created); err != nil {
+		return errors.Join(err, s.Close())
 	}
 	err := s.closeLogs()
 	s.lock.Remove()
 	s.dir.Close()
-	os.Remove(dir) // if nothing else is in it
+	os.Remove(s.record.Dir) // if nothing else is in it
 	return err
 }
 
