@@ -40,22 +40,28 @@ func ClientOf(pid int) int {
 }
 
 // ClientsAmong are those of some processes that have a connection which others of this host serve: each has the other
-// end.
+// end. The kernel walks its whole table of connections for a list of a network's, which takes milliseconds where it is
+// large, so that each network is asked once for all servers in it.
 func ClientsAmong(some, servers []int) map[int]bool {
-	peers := map[uint64]bool{}
+	own, networks := map[uint64]bool{}, map[string]int{} // by a process of each
 	for _, pid := range servers {
-		own := sockets(pid)
-		if len(own) == 0 {
-			continue
+		if has := sockets(pid); len(has) > 0 {
+			maps.Copy(own, has)
+			if network := Network(pid); networks[network] == 0 {
+				networks[network] = pid
+			}
 		}
+	}
+	for _, pid := range networks {
 		for inode, server := range Servers(pid) {
-			if server != "" { // which it asks itself
+			if server != "" { // which they ask themselves
 				delete(own, inode)
 			}
 		}
-		for _, ends := range []map[uint64]bool{unixPeers(own), loopback(pid, own)} {
-			maps.Copy(peers, ends)
-		}
+	}
+	peers := unixPeers(own)
+	for _, pid := range networks {
+		maps.Copy(peers, loopback(pid, own))
 	}
 	found := map[int]bool{}
 	for _, pid := range some {
