@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -59,17 +60,18 @@ func (o *assessOptions) find(cmd *cobra.Command, now time.Time) error {
 			return usagef("--%s is of no use with a time of a ring, of which all that was seen is kept", name)
 		}
 	}
-	length := pastFor
+	length, worst := pastFor, cmd.Flags().Changed("worst")
 	switch changed := cmd.Flags().Changed("for"); {
 	case changed && (o.For < report.KeptFor || o.For > 7*day):
-		return usagef("--for %s: expected 10s to 168h of a ring", o.For)
+		return usagef("--for %s: expected 10s to 168h of a ring", screen.Brief(o.For))
 	case changed:
 		length = o.For
-	case p.worst != 0:
+	case worst:
 		length = day
 	}
-	if p.worst != 0 && (p.worst < report.KeptFor || p.worst > length) {
-		return usagef("--worst %s: expected 10s to %s, in which it is looked for", p.worst, screen.Brief(length))
+	if worst && (p.worst < report.KeptFor || p.worst > length) {
+		return usagef("--worst %s: expected 10s to %s, in which it is looked for", screen.Brief(p.worst),
+			screen.Brief(length))
 	}
 	p.from = now.Add(-length)
 	if p.at != "" {
@@ -153,6 +155,9 @@ func (o *assessOptions) history(ctx context.Context) (*report.History, error) {
 	h, err := report.ReadHistory(ctx, p.dir, p.from, p.to)
 	if err == nil && p.worst != 0 {
 		h, err = h.Worst(p.worst)
+	}
+	if _, unnamed := errors.AsType[*fs.PathError](err); unnamed {
+		return nil, usagef("the ring %s: %w", screen.Word(p.dir), plain(err))
 	}
 	if err != nil && ctx.Err() == nil {
 		err = usageError{plain(err)}

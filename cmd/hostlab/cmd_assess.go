@@ -230,7 +230,7 @@ func (o *assessOptions) prepare(cmd *cobra.Command) error {
 			o.For = watchQuick
 		}
 	}
-	if o.past.at != "" || o.past.worst != 0 || o.from != "" && ring.Is(o.from) {
+	if o.past.at != "" || cmd.Flags().Changed("worst") || o.from != "" && ring.Is(o.from) {
 		if err := o.find(cmd, time.Now()); err != nil {
 			return err
 		}

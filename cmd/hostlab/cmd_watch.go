@@ -90,7 +90,7 @@ With --from and --exit-status:
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.ring.check(cmd); err != nil {
+			if err := o.ring.check(cmd, o.duration); err != nil {
 				return err
 			}
 			if o.ring.keep != "" {

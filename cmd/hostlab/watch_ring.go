@@ -44,7 +44,7 @@ func span(text string) (time.Duration, error) {
 }
 
 // check refuses what does not go together.
-func (o *ringOptions) check(cmd *cobra.Command) error {
+func (o *ringOptions) check(cmd *cobra.Command, lasts time.Duration) error {
 	switch {
 	case o.keep == "" && (o.service != "" || o.dir != ""):
 		return usagef("--service and --ring-dir go with --ring TIME, which keeps an account of the service; 'hostlab assess --service' tells of it now")
@@ -54,11 +54,14 @@ func (o *ringOptions) check(cmd *cobra.Command) error {
 		return usagef("--ring needs --service NAME: %s", service.Forms)
 	}
 	for _, name := range []string{"interval", "count", "log-dir", "probe-commits", "save", "textfile", "from", "root",
-		"format"} {
+		"format", "out", "exit-status", "quiet-below", "load-above", "quiet-for"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of no use with --ring, which keeps a service and not the CPUs; run a second 'hostlab watch'",
 				name)
 		}
+	}
+	if cmd.Flags().Changed("duration") && lasts < report.KeptFor {
+		return usagef("--duration %s: expected at least one account, %s", lasts, screen.Brief(report.KeptFor))
 	}
 	if spec, err := service.Parse(o.service); err != nil {
 		return usagef("--service %w", err)
@@ -80,6 +83,7 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 			return usagef("name the ring's directory with --ring-dir: %w", err)
 		}
 	}
+	whole := ctx
 	if lasts > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, lasts)
@@ -100,6 +104,9 @@ func (o *ringOptions) run(ctx context.Context, note io.Writer, lasts time.Durati
 	}
 	if _, ok := errors.AsType[*report.Unusable](err); ok {
 		return usageError{err}
+	}
+	if err == nil && lasts > 0 && whole.Err() != nil {
+		return stopped{dir + " holds the accounts until then"}
 	}
 	return err
 }

@@ -59,6 +59,9 @@ func Merge(list []*Minute) *Minute {
 			}
 		}
 	}
+	if out.Ends != nil && len(out.Ends.Windows) > mostWindows {
+		out.Ends.Join(mostWindows, smallEnd)
+	}
 	slices.SortStableFunc(out.Takers, func(a, b Taker) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	out.Takers = out.Takers[:min(mostTakers, len(out.Takers))]
 	slices.SortStableFunc(out.Asked, func(a, b Asked) int { return cmp.Compare(b.Seconds, a.Seconds) })
@@ -253,3 +256,6 @@ const (
 	keptWindows = 4
 	smallEnd    = 0.02
 )
+
+// mostWindows is how many of them all stretches together have: a day's 5,760 took most of the time of its report.
+const mostWindows = 1000

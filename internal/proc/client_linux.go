@@ -40,25 +40,29 @@ func ClientOf(pid int) int {
 }
 
 // ClientsAmong are those of some processes that have a connection which others of this host serve: each has the other
-// end.
+// end. The kernel walks its whole table of connections for a list of a network's, which takes milliseconds where it is
+// large, so that each network is asked once for all servers in it.
 func ClientsAmong(some, servers []int) map[int]bool {
-	own, networks := map[uint64]bool{}, map[string]int{} // a process of each: the kernel takes 2 ms for a list of one
+	own, networks := map[uint64]bool{}, map[string]int{} // by a process of each
 	for _, pid := range servers {
-		if held := sockets(pid); len(held) > 0 {
-			maps.Copy(own, held)
-			networks[Network(pid)] = pid
+		if has := sockets(pid); len(has) > 0 {
+			maps.Copy(own, has)
+			if network := Network(pid); networks[network] == 0 {
+				networks[network] = pid
+			}
 		}
 	}
-	peers := map[uint64]bool{}
 	for _, pid := range networks {
 		for inode, server := range Servers(pid) {
 			if server != "" { // which they ask themselves
 				delete(own, inode)
 			}
 		}
+	}
+	peers := unixPeers(own)
+	for _, pid := range networks {
 		maps.Copy(peers, loopback(pid, own))
 	}
-	maps.Copy(peers, unixPeers(own))
 	found := map[int]bool{}
 	for _, pid := range some {
 		for inode := range sockets(pid) {

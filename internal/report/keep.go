@@ -290,9 +290,14 @@ func (h *History) empty() error {
 	case s.First.IsZero():
 		return fmt.Errorf("%s holds nothing yet", h.Dir)
 	}
-	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s", h.Dir,
+	unread := ""
+	if n := h.Other + h.Damaged; n > 0 {
+		unread = "; " + screen.Plural(n, "line", "lines") + " of about that time cannot be read: damaged, or of another " +
+			"version of hostlab"
+	}
+	return fmt.Errorf("%s holds nothing from %s to %s; it begins at %s, and ends at %s%s", h.Dir,
 		h.From.Local().Format(form),
-		h.To.Local().Format(form), s.First.Local().Format(form), s.Last.Add(KeptFor).Local().Format(form))
+		h.To.Local().Format(form), s.First.Local().Format(form), s.Last.Add(KeptFor).Local().Format(form), unread)
 }
 
 // Minute is all of the time as one, with no answer.

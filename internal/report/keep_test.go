@@ -157,4 +157,10 @@ func TestHistory(t *testing.T) {
 	for _, x := range a.Minute.Takers {
 		testkit.Is(t, 0, x.PID, "a process of the past is named by its number", x)
 	}
+	old := t.TempDir()
+	w = testkit.Must(ring.Open(old, time.Hour))(t)
+	defer w.Close()
+	testkit.OK(t, w.Append(midnight, []byte(`{"schema":99}`)))
+	h = testkit.Must(ReadHistory(t.Context(), old, midnight, midnight.Add(time.Minute)))(t)
+	testkit.Refused(h.Assessment())(t, "1 line of about that time cannot be read")
 }

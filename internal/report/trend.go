@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/assess"
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
@@ -68,9 +70,16 @@ type Rise struct {
 	Part  explain.PartName
 }
 
+// pastBand is what a trend keeps of a band. There are two months of them in memory, so that each is small.
+type pastBand struct {
+	at           time.Time
+	transactions int64
+	parts        []float64 // s, in the order of explain.PartNames
+}
+
 // Trends follows bands.
 type Trends struct {
-	bands  []Band
+	bands  []pastBand
 	values []float64 // log s a transaction; NaN: too few
 	rests  []float64 // less that of equal times; NaN: too few days
 	hours  []float64 // those of the last hour and a half; NaN: too few
@@ -86,12 +95,12 @@ func (t *Trends) Add(b Band) (rise *Rise, known bool) {
 		return nil, false
 	}
 	if n := len(t.bands); n > 0 { // what lies before a gap is not the last hour
-		at := t.bands[n-1].At
+		at := t.bands[n-1].at
 		for range lastBands {
 			if at = at.Add(bandFor); !at.Before(b.At.Add(-bandFor / 2)) {
 				break
 			}
-			t.put(Band{At: at, Transactions: -1}, math.NaN(), math.NaN())
+			t.put(pastBand{at: at, transactions: -1}, math.NaN(), math.NaN())
 		}
 	}
 	v := math.NaN()
@@ -99,7 +108,11 @@ func (t *Trends) Add(b Band) (rise *Rise, known bool) {
 		v = math.Log(b.Busy / float64(b.Transactions))
 	}
 	base, days := t.equal(b.At)
-	last := t.put(b, v, v-base)
+	of := pastBand{b.At, b.Transactions, make([]float64, len(explain.PartNames))}
+	for i, name := range explain.PartNames {
+		of.parts[i] = b.Parts[name]
+	}
+	last := t.put(of, v, v-base)
 	noise, known := t.noise()
 	if !known || math.IsNaN(last) {
 		return nil, false
@@ -117,7 +130,7 @@ func (t *Trends) Add(b Band) (rise *Rise, known bool) {
 // follows reports that a band may come next. Where the clock was set back, it takes the place of those of a later time.
 // If they were more than a day's, this clock is more likely to be wrong, until it has made a day of bands.
 func (t *Trends) follows(at time.Time) bool {
-	i, _ := slices.BinarySearchFunc(t.bands, at, func(b Band, at time.Time) int { return b.At.Compare(at) })
+	i, _ := slices.BinarySearchFunc(t.bands, at, func(b pastBand, at time.Time) int { return b.at.Compare(at) })
 	if len(t.bands)-i > dayBands && t.early < dayBands {
 		t.early++
 		return false
@@ -139,7 +152,7 @@ func (t *Trends) Usual(at time.Time) (low, high float64) {
 }
 
 // put keeps a band, and returns how far the last hour and a half is from equal times.
-func (t *Trends) put(b Band, v, rest float64) float64 {
+func (t *Trends) put(b pastBand, v, rest float64) float64 {
 	t.bands, t.values, t.rests = append(t.bands, b), append(t.values, v), append(t.rests, rest)
 	from := max(0, len(t.rests)-lastBands)
 	if !t.rising { // else it is from before the rise
@@ -157,7 +170,7 @@ func (t *Trends) put(b Band, v, rest float64) float64 {
 func (t *Trends) usual() float64 {
 	var n []float64
 	for _, b := range t.bands[max(0, len(t.bands)-dayBands):] {
-		n = append(n, float64(max(0, b.Transactions)))
+		n = append(n, float64(max(0, b.transactions)))
 	}
 	if len(n) == 0 {
 		return 0
@@ -177,8 +190,8 @@ func (t *Trends) near(at time.Time, f func(day, band int)) {
 			continue
 		}
 		i, _ := slices.BinarySearchFunc(t.bands[:end], when.Add(-bandFor),
-			func(b Band, t time.Time) int { return b.At.Compare(t) })
-		for end = i; i < len(t.bands) && !t.bands[i].At.After(when.Add(bandFor)); i++ {
+			func(b pastBand, t time.Time) int { return b.at.Compare(t) })
+		for end = i; i < len(t.bands) && !t.bands[i].at.After(when.Add(bandFor)); i++ {
 			f(day, i)
 		}
 	}
@@ -230,25 +243,21 @@ func (t *Trends) noise() (sd float64, known bool) {
 
 // grown is the part that grew most in the last hour and a half, a transaction, against equal times.
 func (t *Trends) grown() (part explain.PartName) {
-	now, then := Band{}, Band{}
-	sum := func(to *Band, b Band) {
-		if b.Transactions > 0 {
-			to.Transactions += b.Transactions
-			if to.Parts == nil {
-				to.Parts = map[explain.PartName]float64{}
-			}
-			for name, s := range b.Parts {
-				to.Parts[name] += s
-			}
+	n := len(explain.PartNames)
+	now, then := pastBand{parts: make([]float64, n)}, pastBand{parts: make([]float64, n)}
+	add := func(to *pastBand, b pastBand) {
+		if b.transactions > 0 {
+			to.transactions += b.transactions
+			floats.Add(to.parts, b.parts)
 		}
 	}
 	for _, b := range t.bands[max(0, len(t.bands)-lastBands):] {
-		sum(&now, b)
-		t.near(b.At, func(_, i int) { sum(&then, t.bands[i]) })
+		add(&now, b)
+		t.near(b.at, func(_, i int) { add(&then, t.bands[i]) })
 	}
 	most := 0.0
-	for _, name := range explain.PartNames {
-		by := now.Parts[name]/float64(max(1, now.Transactions)) - then.Parts[name]/float64(max(1, then.Transactions))
+	for i, name := range explain.PartNames {
+		by := now.parts[i]/float64(max(1, now.transactions)) - then.parts[i]/float64(max(1, then.transactions))
 		if name != explain.Idle && by > most {
 			part, most = name, by
 		}

@@ -84,7 +84,7 @@ func TestTrendClock(t *testing.T) {
 		rng, trends := rand.New(rand.NewPCG(7, 1)), Trends{}
 		add := func(at time.Time, more float64) *Rise {
 			r, _ := trends.Add(bandAt(rng, at, more))
-			if !slices.IsSortedFunc(trends.bands, func(a, b Band) int { return a.At.Compare(b.At) }) {
+			if !slices.IsSortedFunc(trends.bands, func(a, b pastBand) int { return a.at.Compare(b.at) }) {
 				t.Fatalf("%s: not in order", name)
 			}
 			return r
@@ -117,8 +117,8 @@ func TestTrendClock(t *testing.T) {
 	for b := range 2 * 144 {
 		trends.Add(bandAt(rng, begin.Add(time.Duration(b)*bandFor), 0))
 	}
-	if n := len(trends.bands); n != dayBands || trends.bands[0].At.Year() != 2026 {
-		t.Errorf("%d bands from %s", n, trends.bands[0].At)
+	if n := len(trends.bands); n != dayBands || trends.bands[0].at.Year() != 2026 {
+		t.Errorf("%d bands from %s", n, trends.bands[0].at)
 	}
 }
 
