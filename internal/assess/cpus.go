@@ -137,6 +137,12 @@ func (m *Minute) move(l *lever.Lever, q queueing, share float64) {
 	m.queued(l, q, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+
 		m.took(t)+m.next())
 	l.Next = limit(t)
+	if t.Unsure { // the service needs its clients
+		l.Evidence[0].Text += "; only root sees whether it is a client of the service"
+		if l.Verdict == lever.Worthwhile {
+			l.Verdict = lever.Possible
+		}
+	}
 }
 
 // next names the programs behind the largest.
