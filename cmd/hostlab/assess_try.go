@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/screen"
+	"hostlab/internal/service"
 	"hostlab/internal/workload"
 )
 
@@ -20,6 +22,9 @@ func cannotTry(ctx context.Context, m *assess.Minute) map[string]string {
 	}
 	try("log-device", experiment.Overrides{})
 	name, studies := m.OnService()
+	if m.Service.Kind == service.Database { // of several of one name, the one that was watched, which need not be looked for
+		name = fmt.Sprintf("pid:%d", m.Service.PID)
+	}
 	for _, s := range studies {
 		try(s, experiment.Overrides{Set: map[string]string{"workload.service": name}})
 	}

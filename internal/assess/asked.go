@@ -161,6 +161,6 @@ func (m *Minute) requests(a Asked, who string) explain.Finding {
 	share := lever.Unit(a.Requests / all)
 	return explain.Finding{Number: a.Requests, Unit: "requests", N: int64(looks), Explains: &share,
 		AtMost: result.Finite(min(1, share+2*math.Sqrt(share*(1-share)/looks)+1/looks)), // binomial
-		Text: fmt.Sprintf("of the requests that %s is at, %s at a time, %s have no answer yet from %s", m.name(),
+		Text: fmt.Sprintf("of the requests in %s, %s at a time, %s wait for an answer from %s", m.name(),
 			explain.Plain(all), result.Share(share), who)}
 }

@@ -150,7 +150,7 @@ func TestWithin(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 6})
 	m.Connected, m.Service.Name, m.Requests = false, "haproxy", &Requests{Connections: 16, AtWork: 16, Looks: 12}
 	m.Asked = []Asked{{Address: "127.0.0.1:8098", Requests: 2}}
-	want := "of 16 requests at a time, 14 wait within haproxy, whose threads have work 0.1 at a time; 2 wait for 127.0.0.1:8098"
+	want := "of 16 requests at a time, 14 wait within haproxy, where 0.1 threads work on average; 2 wait for 127.0.0.1:8098"
 	if list := m.within(); len(list) != 1 || list[0].Text != want {
 		t.Errorf("%+v", list)
 	}

@@ -124,19 +124,34 @@ func (m *Minute) move(l *lever.Lever, q queueing, share float64) {
 		return
 	}
 	t, there := m.largest()
-	if !there {
+	text, unnamed := "", m.unnamed()
+	switch {
+	case there:
+		text = "most went to " + m.took(t) + m.next()
+		l.Next = limit(t)
+	case unnamed == 0:
 		gain(l, 0, 0, 0, 0, "", "no other program used a CPU for long")
 		return
+	default:
+		share = 0
+	}
+	if unnamed > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s; programs that are not listed, as those that have ended, took %.2g of %s", text,
+			unnamed/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU")), "; ")
 	}
 	most := 1.0
 	if saves := m.saving(explain.RunQueue); saves.AtMost > 0 {
-		took := m.taken()
-		share, most = min(share, took/max(saves.Likely, 1e-9)), min(1, took/saves.AtMost)
+		share = min(share, m.taken(0)/max(saves.Likely, 1e-9))
+		most = min(1, m.taken(unnamed)/saves.AtMost)
 	}
 	all, _ := q.all()
-	m.queued(l, q, share, most, all, "other programs run elsewhere, and as many sessions work", "most went to "+
-		m.took(t)+m.next())
-	l.Next = limit(t)
+	m.queued(l, q, share, most, all, "other programs run elsewhere, and as many sessions work", text)
+	if t.Unsure { // the service needs its clients
+		l.Evidence[0].Text += "; only root sees whether it is a client of the service"
+		if l.Verdict == lever.Worthwhile {
+			l.Verdict = lever.Possible
+		}
+	}
 }
 
 // next names the programs behind the largest.
@@ -158,14 +173,31 @@ func (m *Minute) several(t Taker) bool {
 	return t.Seconds < all*2/3
 }
 
+// unnamed is the CPU time of others that no listed program took, s: those that ended meanwhile, and whose parents did.
+// 0: too little to matter.
+func (m *Minute) unnamed() float64 {
+	if m.Host.Foreign == nil {
+		return 0
+	}
+	all := float64(m.Host.CPUs) * m.Report.Wall
+	rest := *m.Host.Foreign * all
+	for _, t := range m.Takers {
+		rest -= t.Seconds
+	}
+	if rest < lever.Margin*all {
+		return 0
+	}
+	return rest
+}
+
 // taken is the most that others may have kept the service waiting for by what they took, as a share of active time: a
-// second on a CPU keeps each of its threads waiting for a second.
-func (m *Minute) taken() float64 {
+// second on a CPU keeps each of its threads waiting for a second. unnamed is what nobody listed took, s.
+func (m *Minute) taken(unnamed float64) float64 {
 	threads := max(1, m.Report.Peak)
 	if !m.Connected {
 		threads = max(threads, m.mostThreads())
 	}
-	seconds := notable * m.Report.Wall // of those that are not listed
+	seconds := max(notable*m.Report.Wall, unnamed) // of those that are not listed
 	for _, t := range m.others() {
 		seconds += t.Seconds
 	}

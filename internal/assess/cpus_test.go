@@ -54,6 +54,25 @@ func TestBlame(t *testing.T) {
 	}
 }
 
+// TestUnnamed: what programs took that ended meanwhile counts for the bound of other programs, though nobody names them.
+func TestUnnamed(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.RunQueue: 42, explain.Locks: 38})
+	m.Service, m.Counted, m.Report.Wall = service.Service{Kind: service.Process, Name: "x", PID: 1}, true, 10
+	m.Readings, m.Host.Busy = []service.Reading{{At: 10, CPU: 20, Queue: 42}}, new(0.95)
+	m.Host.Foreign = new(0.04)
+	if l := find(t, m.Levers(), lever.Neighbour); *l.AtMost != 0 {
+		t.Errorf("nobody took a CPU for long: at most %.2f", *l.AtMost)
+	}
+	m.Host.Foreign = new(0.9)
+	for name, takers := range map[string][]Taker{"nobody is named": nil,
+		"a small one is": {{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 0.4}}}} {
+		m.Takers = takers
+		if l := find(t, m.Levers(), lever.Neighbour); *l.AtMost < 0.5 || !strings.Contains(l.Why(), "have ended, took 3.6 of 4 CPUs") {
+			t.Errorf("%s: at most %.2f, %s", name, *l.AtMost, l.Why())
+		}
+	}
+}
+
 // TestTakenBack: what a step changes, its note takes back.
 func TestTakenBack(t *testing.T) {
 	sh := proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Sessions: []int{5}, Processes: 2}

@@ -68,8 +68,9 @@ func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain
 
 // queued takes what the threads did in a stretch. A whole one is compared with the minute.
 func (g *Guard) queued(cpu, queue float64, whole bool) {
-	if whole && cpu > 0.03 && 1+queue/cpu > slowerQueue*(1+g.minute.worstQueue()) {
-		g.why = fmt.Sprintf("its threads waited %s for a CPU per second of CPU time", result.Format(queue/cpu, "s"))
+	if worst := g.minute.worstQueue(); whole && cpu > 0.03 && 1+queue/cpu > slowerQueue*(1+worst) {
+		g.why = fmt.Sprintf("its threads waited %s for a CPU per second of CPU time, and %s at most before",
+			result.Format(queue/cpu, "s"), result.Format(worst, "s"))
 	}
 }
 
@@ -92,8 +93,12 @@ func (g *Guard) transactions(ctx context.Context, source explain.Source) {
 		return
 	}
 	before, n := g.minute.Report, r.Transactions
-	if n >= 30 && before.Transactions > 0 && r.Busy/float64(n) > slowerTrip*before.Busy/float64(before.Transactions) {
-		g.why = "a transaction took " + result.Format(r.Busy/float64(n), "s")
+	if n < 30 || before.Transactions <= 0 {
+		return
+	}
+	now, usual := r.Busy/float64(n), before.Busy/float64(before.Transactions)
+	if now > slowerTrip*usual {
+		g.why = fmt.Sprintf("a transaction took %s, and %s before", result.Format(now, "s"), result.Format(usual, "s"))
 	}
 }
 

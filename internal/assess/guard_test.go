@@ -23,7 +23,7 @@ func TestGuard(t *testing.T) {
 		want       string
 	}{
 		{3, 0.8, true, ""},
-		{3, 0.9, true, "its threads waited 300 ms for a CPU per second of CPU time"},
+		{3, 0.9, true, "its threads waited 300 ms for a CPU per second of CPU time, and 167 ms at most before"},
 		{3, 0.9, false, ""},   // cut short
 		{0.02, 0.9, true, ""}, // it hardly ran
 	} {

@@ -81,20 +81,19 @@ func (m *Minute) Levers() []lever.Lever {
 // between stretches, and of fewer they say little (see explain.Method).
 const enough = 20
 
-// few says that fewer samples than enough show the service at work, and how long to watch it; "" where that is not
-// so, or
-// its time was counted.
+// few says that fewer samples than enough found the service at work, and how long to watch it; "" where that is not so,
+// or its time was counted.
 func (m *Minute) few() string {
 	n := m.Report.Seen
 	if !m.Connected || n == nil || *n >= enough {
 		return ""
 	}
-	said := "only " + screen.Count(*n, "sample") + " showed it at work"
 	if *n == 0 {
-		return "no sample showed it at work; watch it for longer with --for, or while it does more"
+		return "no sample found it at work: watch it for longer with --for, or while it does more"
 	}
 	long := time.Duration(m.Report.Wall * enough / float64(*n) * float64(time.Second))
-	return said + "; watch it with --for " + screen.Brief(long.Truncate(10*time.Second)+10*time.Second)
+	return "only " + screen.Count(*n, "sample") + " found it at work, too few for a verdict: watch it with --for " +
+		screen.Brief(long.Truncate(10*time.Second)+10*time.Second)
 }
 
 // share is a part as a share of active time, with its interval.

@@ -67,10 +67,10 @@ func TestFirstLever(t *testing.T) {
 // said how
 // long to watch. What the kernel counted takes no samples.
 func TestFewSamples(t *testing.T) {
-	for seen, want := range map[int]string{0: "no sample showed it at work; watch it for longer",
-		1:  "only 1 sample showed it at work; watch it with --for 20m10s",
-		2:  "only 2 samples showed it at work; watch it with --for 10m10s",
-		19: "only 19 samples showed it at work; watch it with --for 1m10s", 20: ""} {
+	for seen, want := range map[int]string{0: "no sample found it at work: watch it for longer",
+		1:  "only 1 sample found it at work, too few for a verdict: watch it with --for 20m10s",
+		2:  "only 2 samples found it at work, too few for a verdict: watch it with --for 10m10s",
+		19: "only 19 samples found it at work, too few for a verdict: watch it with --for 1m10s", 20: ""} {
 		for _, connected := range []bool{true, false} {
 			m := minute(map[explain.PartName]float64{explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20})
 			m.Connected, m.Report.Seen = connected, &seen

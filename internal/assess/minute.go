@@ -100,6 +100,8 @@ type Taker struct {
 	Sharing proc.Sharing `json:"sharing"`
 	// Client is set where all its processes that are named have a connection to the service.
 	Client bool `json:"client,omitempty"`
+	// Unsure is set where this user may not see whether it is a client.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // Away reports that what is known of this host says nothing of the service: it is a database whose

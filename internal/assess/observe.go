@@ -124,9 +124,12 @@ func (b *beside) fill(m *Minute) {
 		all = append(append(all, t.PID), t.Others...)
 	}
 	clients := proc.ClientsAmong(all, b.of.Members())
+	hidden := slices.ContainsFunc(b.of.Members(), proc.Hides)
 	for _, of := range takers {
 		t := Taker{Taker: of}
-		t.Client = !slices.ContainsFunc(append([]int{t.PID}, t.Others...), func(pid int) bool { return !clients[pid] })
+		named := append([]int{t.PID}, t.Others...)
+		t.Client = !slices.ContainsFunc(named, func(pid int) bool { return !clients[pid] })
+		t.Unsure = !t.Client && !t.Kernel && b.of.Kind != service.Demo && (hidden || slices.ContainsFunc(named, proc.Hides))
 		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
 			t.PID = 0
 		} else {

@@ -118,7 +118,7 @@ func (m *Minute) within() []explain.Finding {
 	share := held / r.AtWork
 	return []explain.Finding{{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
 		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
-		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, whose threads have work %s at a time%s",
+		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, where %s threads work on average%s",
 			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at), where),
 		Step: "look for what holds them: a limit of its own on connections or rates, a pool, or a timer"}}
 }

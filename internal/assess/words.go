@@ -208,10 +208,10 @@ func (m *Minute) First(levers []lever.Lever) string {
 func (m *Minute) act(l *lever.Lever) string {
 	switch t, there := m.largest(); {
 	case l.Name == lever.Neighbour && there && m.several(t):
-		return fmt.Sprintf("move or limit other programs, most of all %s", m.took(t))
+		return fmt.Sprintf("move or limit other programs, most of all %s", m.took(t)) + t.unless()
 	case l.Name == lever.Neighbour && there:
 		return fmt.Sprintf("move or limit %s, which took %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
-			screen.Count(m.Host.CPUs, "CPU"))
+			screen.Count(m.Host.CPUs, "CPU")) + t.unless()
 	case l.Name == lever.CPUs && m.Host.Bound():
 		return fmt.Sprintf("let it use all CPUs, as it may use %d of %d", m.Host.Allowed, m.Host.CPUs)
 	case (l.Name == lever.CPUs || l.Name == lever.Steal) && l.Next.Command == "" && l.Next.Note != "":
@@ -226,6 +226,14 @@ func (m *Minute) act(l *lever.Lever) string {
 		return "raise its limit of memory, which is " + result.Format(m.Memory.Bytes, "B")
 	}
 	return change[l.Name]
+}
+
+// unless keeps a reader from slowing down the service's own clients, where this user may not see which those are.
+func (t *Taker) unless() string {
+	if t.Unsure {
+		return ", unless it is a client"
+	}
+	return ""
 }
 
 // change names what would be done with a lever.

@@ -16,6 +16,11 @@ func withOther(m *Minute, other proc.Taker) *Minute {
 	return m
 }
 
+func unsure(m *Minute) *Minute {
+	m.Takers[0].Unsure = true
+	return m
+}
+
 // TestVerdicts reads the answer of many made-up minutes: what the time goes to first, then the number, then
 // what to type, in at most 25 words a sentence.
 // TestHardlySeen: of a database whose sessions could not be seen, nobody knows whether they wait.
@@ -79,6 +84,9 @@ func TestVerdicts(t *testing.T) {
 		"a neighbour": {withOther(minute(parts(50, 50, 0, 0, 0, 0)), proc.Taker{PID: 4711, Name: "python3", Processes: 1, Seconds: 120}), service.Process,
 			[]lever.Lever{gain(lever.Neighbour, 0.3, 0.4, 0.46, "chrt --idle --pid 0 4711")},
 			`Process PostgreSQL computes for 50 % of its active time; wait for a CPU 50 %. Move or limit python3 (PID 4711), which took 2 of 4 CPUs: at most 46 % less time. First: run "chrt --idle --pid 0 4711".`},
+		"a neighbour or a client": {unsure(withOther(minute(parts(50, 50, 0, 0, 0, 0)), proc.Taker{PID: 4711, Name: "python3", Processes: 1, Seconds: 120})),
+			service.Process, []lever.Lever{gain(lever.Neighbour, 0, 0.4, 0.46, "x")},
+			`Process PostgreSQL computes for 50 % of its active time; wait for a CPU 50 %. Move or limit python3 (PID 4711), which took 2 of 4 CPUs, unless it is a client: at most 46 % less time. First: run "x".`},
 		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Data, 0.7, 0.8, 0.8, "hostlab x")},
 			`PostgreSQL waits 80 % of its active time for data reads; on CPU 20 %. Use faster data disks: likely 80 % less time. First: run "hostlab x".`},

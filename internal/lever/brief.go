@@ -13,7 +13,7 @@ const MostSteps = 3
 
 const (
 	shown = 25 // columns of 80 for what shows a lever, beside the others
-	noted = 74 // for a step's note, and the lever that it is of
+	noted = 70 // of a line for a step's note, and the lever that it is of
 )
 
 // Brief shows the levers that may be worth something, a line each, and what to do about them, at most so many of both.
@@ -49,7 +49,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 			more = append(more, l.Title())
 		}
 		if l.Name == first || l.Likely == nil || *l.Likely >= Margin {
-			steps = append(steps, l.brief(check)...)
+			steps = append(steps, l.brief(check, min(2, 1+most))...)
 		}
 	}
 	for i := range levers {
@@ -78,10 +78,10 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 		document.Titled(nextTitle, steps[:min(max(1, most), MostSteps, len(steps))]...)}
 }
 
-// brief is its first step, in few lines.
-func (l *Lever) brief(check string) []document.Block {
+// brief is its first step, with a note of so many lines: what it is for, without how to take it back.
+func (l *Lever) brief(check string, lines int) []document.Block {
 	s := *l
-	s.Next.Note = clip(s.Next.Note, noted-len(s.Title()))
+	s.Next.Note = clip(s.Next.Note, lines*noted-len(s.Title()))
 	if s.Next.Command != "" {
 		s.Try = ""
 	}

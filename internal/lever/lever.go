@@ -259,7 +259,9 @@ func Join(service, platform []Lever) []Lever {
 			continue
 		}
 		l := &service[i]
-		l.Owner, l.Next = p.Owner, p.Next
+		if l.Owner = p.Owner; l.Verdict != NotHere { // with what is not there, nothing is to be done
+			l.Next = p.Next
+		}
 		l.Add(p.Evidence...)
 		if l.AtMost != nil || l.Verdict != Unknown {
 			continue

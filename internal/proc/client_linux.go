@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -72,6 +74,15 @@ func ClientsAmong(some, servers []int) map[int]bool {
 		}
 	}
 	return found
+}
+
+// Hides reports that this user may not see the connections of a process.
+func Hides(pid int) bool {
+	dir, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	if err == nil {
+		_ = dir.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // sockets are those of a process, by inode.

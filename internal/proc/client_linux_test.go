@@ -13,6 +13,7 @@ import (
 // TestClientOf: the process at the other end of a connection is found, on a Unix socket and over loopback, and none where there is none.
 func TestClientOf(t *testing.T) {
 	testkit.Is(t, 0, ClientOf(os.Getpid()), "without a connection")
+	testkit.Is(t, false, Hides(os.Getpid()), "hides its own connections")
 	for network, address := range map[string]string{"unix": filepath.Join(t.TempDir(), "s"), "tcp": "127.0.0.1:0"} {
 		l := testkit.Must(net.Listen(network, address))(t)
 		client := testkit.Must(net.Dial(network, l.Addr().String()))(t)

@@ -14,5 +14,8 @@ func RequestsOf([]int) Requests { return Requests{} }
 // ClientsAmong are none: nobody looks here.
 func ClientsAmong([]int, []int) map[int]bool { return nil }
 
+// Hides is true: nobody looks here.
+func Hides(int) bool { return true }
+
 // Listens are no addresses: nobody looks here.
 func Listens(int) []string { return nil }

@@ -48,6 +48,8 @@ func script(args, takes []string, texts string) string {
 			return ""
 		case strings.HasPrefix(a, "-"): // java -jar FILE and python3 -m MODULE name it next
 			args = args[1:]
+		case strings.HasPrefix(a, "/dev/fd/"), strings.HasPrefix(a, "/proc/self/fd/"): // whose names are numbers
+			return ""
 		default:
 			if scripts.MatchString(a) {
 				return scripts.FindStringSubmatch(filepath.Base(a))[1]

@@ -18,6 +18,7 @@ func TestScript(t *testing.T) {
 		"sh -c while_true":                            "",
 		"bash -e /etc/cron.daily/backup":              "backup",
 		"node -r ts-node/register app.js":             "app.js",
+		"bash /dev/fd/3":                              "",
 		"bash -lc run":                                "",
 		"bash -s token":                               "",
 		"perl -ne print":                              "",

@@ -87,11 +87,14 @@ func (s *Observed) Assessment(tree host.Tree, facts *host.Facts) *Assessment {
 	return a
 }
 
+// logDir is the purpose of the place in which commits are timed.
+const logDir = "log-dir"
+
 // host judges what was seen of the host.
 func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 	if s.Place != "" {
 		storage := host.StorageOf(tree, s.Place)
-		storage.Purpose = "log-dir"
+		storage.Purpose = logDir
 		facts.Storage = append([]host.Storage{storage}, facts.Storage...)
 	}
 	for i := range facts.Databases {
@@ -102,7 +105,8 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 	judged := *facts
 	shop := s.Minute != nil && s.Minute.Service.Kind == service.Demo
 	if shop { // whose host may have servers that are not watched
-		judged.Databases, judged.Apps = nil, nil
+		judged.Databases, judged.Apps, judged.Data = nil, nil, nil
+		judged.Storage = slices.DeleteFunc(slices.Clone(facts.Storage), func(on host.Storage) bool { return on.Purpose != logDir })
 	}
 	a.Facts, a.Results = facts, check.Accept(check.Run(&judged, s.Role, check.All()), s.Accepted, "", s.Started)
 	for i := range a.Results {

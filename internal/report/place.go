@@ -82,6 +82,9 @@ func findLog(t host.Tree, d host.Database) place {
 		if near != log {
 			p.why = fmt.Sprintf("on the device of %s (%s), because %s", near, device, why)
 			p.wrong = fmt.Sprintf("the log of %s may be on another device than %s", nameOf(d), near)
+			if d.LogDir.State == host.StateAbsent { // it may have none
+				p.wrong = why
+			}
 		}
 		return p
 	}

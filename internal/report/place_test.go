@@ -45,6 +45,9 @@ func TestFindLog(t *testing.T) {
 		"not to be had": {server("postgresql", 1, denied), real, false,
 			[]string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"},
 			"the log of PostgreSQL (process 1) may be on another device than"},
+		"none": {server("redis", 1, host.Fact[string]{State: host.StateAbsent, Reason: "no append-only file is open"}), real, false,
+			[]string{"on the device of " + filepath.Dir(wal)},
+			"the log directory of Redis (process 1) is not known (no append-only file is open)"},
 		"elsewhere": {host.Database{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}, "", false,
 			[]string{"hostlab does not use /proc/none", "name a directory on its device with --log-dir"}, ""},
 	} {

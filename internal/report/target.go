@@ -177,9 +177,11 @@ func (t *target) warnings() (list []string) {
 		list = append(list, "Its "+t.doubt+".")
 	}
 	if t.log.wrong != "" && t.log.none == "" {
-		list = append(list, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.",
-			t.log.dir,
-			t.log.wrong))
+		remedy := "Name a directory with --log-dir"
+		if os.Geteuid() > 0 { // root has seen all
+			remedy += ", or run hostlab as root"
+		}
+		list = append(list, fmt.Sprintf("Commits were timed in %s: %s. %s.", t.log.dir, t.log.wrong, remedy))
 	}
 	return list
 }

@@ -39,7 +39,7 @@ func (s Spec) Reach(ctx context.Context, servers []host.Database) (*Reached, err
 		return r, nil
 	}
 	if !connect.Knows(server.Kind) {
-		r.Why = "hostlab asks no sessions of " + host.ProductOf(server.Kind) + ", so only its processes were observed"
+		r.Why = "its sessions could not be seen: hostlab has no reader for " + host.ProductOf(server.Kind)
 		return r, nil
 	}
 	dsn, err := connect.Here(server.Kind, of.PID)

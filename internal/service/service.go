@@ -69,7 +69,7 @@ func Parse(text string) (Spec, error) {
 		return Spec{Name, text}, nil
 	case ok && head == "pid":
 		if n, err := strconv.Atoi(name); err != nil || n < 1 {
-			return Spec{}, fmt.Errorf("pid:%q is no process number", name)
+			return Spec{}, fmt.Errorf("%q: %q is no process number", text, name)
 		}
 		return Spec{Process, name}, nil
 	case ok && (head == "unit" || head == "service") && name != "" && !strings.ContainsAny(name, "/\x00\n"):

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/check"
@@ -79,7 +82,11 @@ func (s *Store) Changes(ctx context.Context, since time.Time) ([]fleet.Change, e
 	more, err := rows(ctx, s, change, `SELECT b.host, b.check_id, b.status, a.status, a.since FROM finding_span b
 		JOIN finding_span a ON a.host = b.host AND a.role = b.role AND a.check_id = b.check_id AND a.since = b.until
 		WHERE a.since >= ? AND a.status <> b.status ORDER BY a.since DESC, b.host, b.check_id`, since.UnixNano())
-	return append(list, more...), err
+	list = append(list, more...)
+	slices.SortStableFunc(list, func(a, b fleet.Change) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Host, b.Host), strings.Compare(a.Subject, b.Subject))
+	})
+	return list, err
 }
 
 func change(c *fleet.Change) []any {
