@@ -22,7 +22,7 @@ func cannotTry(ctx context.Context, m *assess.Minute) map[string]string {
 	}
 	try("log-device", experiment.Overrides{})
 	name, studies := m.OnService()
-	if m.Service.Kind == service.Database { // of several of one name, the one that was watched, which need not be looked for
+	if m.Service.Kind == service.Database { // of several of one name, the one that was watched
 		name = fmt.Sprintf("pid:%d", m.Service.PID)
 	}
 	for _, s := range studies {

@@ -136,8 +136,8 @@ func (m *Minute) move(l *lever.Lever, q queueing, share float64) {
 		share = 0
 	}
 	if unnamed > 0 {
-		text = strings.TrimPrefix(fmt.Sprintf("%s; programs that are not listed, as those that have ended, took %.2g of %s", text,
-			unnamed/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU")), "; ")
+		text = strings.TrimPrefix(fmt.Sprintf("%s; programs that are not listed, as those that have ended, took %.2g of %s",
+			text, unnamed/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU")), "; ")
 	}
 	most := 1.0
 	if saves := m.saving(explain.RunQueue); saves.AtMost > 0 {

@@ -129,7 +129,8 @@ func (b *beside) fill(m *Minute) {
 		t := Taker{Taker: of}
 		named := append([]int{t.PID}, t.Others...)
 		t.Client = !slices.ContainsFunc(named, func(pid int) bool { return !clients[pid] })
-		t.Unsure = !t.Client && !t.Kernel && b.of.Kind != service.Demo && (hidden || slices.ContainsFunc(named, proc.Hides))
+		t.Unsure = !t.Client && !t.Kernel && b.of.Kind != service.Demo &&
+			(hidden || slices.ContainsFunc(named, proc.Hides))
 		if s, err := proc.Read(t.PID); err != nil || s.Ended() {
 			t.PID = 0
 		} else {

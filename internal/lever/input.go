@@ -66,7 +66,9 @@ func (in *input) whyUnmeasured(probeName string, kind result.Kind) string {
 }
 
 // assess is the command that measures again.
-func (in *input) assess() Next { return step("hostlab assess"+Again(in.role, in.facts), "measures it again") }
+func (in *input) assess() Next {
+	return step("hostlab assess"+Again(in.role, in.facts), "measures it again")
+}
 
 // Again are the flags with which another command looks at the same: the role, and
 // the log directory unless it was none.

@@ -106,7 +106,8 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 	shop := s.Minute != nil && s.Minute.Service.Kind == service.Demo
 	if shop { // whose host may have servers that are not watched
 		judged.Databases, judged.Apps, judged.Data = nil, nil, nil
-		judged.Storage = slices.DeleteFunc(slices.Clone(facts.Storage), func(on host.Storage) bool { return on.Purpose != logDir })
+		judged.Storage = slices.DeleteFunc(slices.Clone(facts.Storage),
+			func(on host.Storage) bool { return on.Purpose != logDir })
 	}
 	a.Facts, a.Results = facts, check.Accept(check.Run(&judged, s.Role, check.All()), s.Accepted, "", s.Started)
 	for i := range a.Results {

@@ -143,7 +143,8 @@ func (c Cost) pairs() document.Pairs {
 		how = "assumed: there were too few to time"
 	}
 	return document.Pairs{
-		{Name: "CPU time", Value: fmt.Sprintf("%s of the CPU time in use; allowed is %s of it, or of one CPU where less is in use",
+		{Name: "CPU time", Value: fmt.Sprintf(
+			"%s of the CPU time in use; allowed is %s of it, or of one CPU where less is in use",
 			percent(c.OfBusy), percent(c.Budget))},
 		{Name: "programs", Value: fmt.Sprintf("%s in total, %.0f ns per switch in windows, %.0f ns outside",
 			result.Format(c.Programs, "s"), c.OnNS, c.OffNS), More: []string{how}},
