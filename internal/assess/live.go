@@ -32,6 +32,9 @@ func (m *Minute) OnService() (name string, studies []string) {
 	name = m.Service.Name
 	switch m.Service.Kind {
 	case service.Database:
+		if m.Service.Why != "" && m.Service.PID != 0 { // another one here may have its name
+			name = fmt.Sprintf("pid:%d", m.Service.PID)
+		}
 	case service.Unit:
 		name = "unit:" + name
 	case service.Cgroup, service.Pod, service.Container:

@@ -155,8 +155,12 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	if m.Report.Busy < hardly*m.Report.Wall { // whatever it could save, nobody would notice
 		return nil
 	}
-	best := ofTime(open, func(l *lever.Lever) bool { // what is likely of other waits alone, with no bound, is a guess
-		return l.Likely != nil && *l.Likely >= lever.Margin && (l.Expected() != nil || l.Share == nil || *l.Share >= lever.Margin)
+	best := ofTime(open, func(l *lever.Lever) bool {
+		if l.Likely == nil || *l.Likely < lever.Margin {
+			return false
+		}
+		// Without a bound, what is likely of other waits alone is a guess, and what few wake-ups showed, too.
+		return l.Expected() != nil || l.Bounded() || l.Name != lever.Idle && (l.Share == nil || *l.Share >= lever.Margin)
 	})
 	slices.SortStableFunc(best, func(a, b lever.Lever) int {
 		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
