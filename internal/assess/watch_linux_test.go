@@ -26,13 +26,18 @@ func TestMain(m *testing.M) {
 // TestWatchProcess: a process that does nothing but compute has all of its time on CPUs and
 // in the queue for them, and its end is said.
 func TestWatchProcess(t *testing.T) {
-	for3, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	running, stop := context.WithCancel(t.Context())
 	defer stop()
-	cmd := exec.CommandContext(for3, "sh", "-c", "while :; do :; done")
+	cmd := exec.CommandContext(running, "sh", "-c", "while :; do :; done")
 	testkit.OK(t, cmd.Start())
 	go cmd.Wait() //nolint:errcheck // so that it does not stay as a zombie
 	s := testkit.Must(service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil))(t)
-	m, err := Watch(context.Background(), s, nil, "a process tells no sessions", Options{For: time.Minute, CPUs: 2})
+	m, err := Watch(context.Background(), s, nil, "a process tells no sessions", Options{For: time.Minute, CPUs: 2,
+		Progress: func(done time.Duration) {
+			if done > 2*time.Second { // of watching, however late it began
+				stop()
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
