@@ -70,6 +70,9 @@ func TestTypicalRunMeanAndTail(t *testing.T) {
 	for want, change := range map[string]func(*analysis.Effect){
 		"wall in a typical run +5.0 %":  func(*analysis.Effect) {},
 		"wall in the mean of runs +5.0": func(e *analysis.Effect) { e.Student = true },
+		"+4.0 to +6.0 %), n = 100 blocks, measured; its size is not known": func(e *analysis.Effect) {
+			e.Limits = []analysis.Limit{analysis.CarryOver}
+		},
 		"; the mean +9.0 % (+4.0 to +14.0 %)": func(e *analysis.Effect) {
 			e.Scatter, e.Mean = 0.002, result.Estimate{Value: 0.09, Low: 0.04, High: 0.14}
 			e.Base.P95, e.Level.P95 = result.Estimate{Value: 1.1, Low: 1, High: 1.2, N: 100}, result.Estimate{Value: 2, Low: 1.5, High: math.NaN()}

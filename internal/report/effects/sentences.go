@@ -62,6 +62,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		if fails {
 			parts[0] += "; and " + failingText(e)
 		}
+		if slices.Contains(e.Limits, analysis.CarryOver) && !open {
+			parts[0] += "; its size is not known, since earlier levels show in the runs"
+		}
 		if e.Uneven() && !slices.Contains(e.Limits, analysis.Tail) { // whose words have it
 			parts[0] += fmt.Sprintf("; the mean %s (%s)", amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 		}
