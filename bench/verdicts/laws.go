@@ -135,14 +135,15 @@ func (l law) trial(rng *rand.Rand, e float64) (o outcome, all bool) {
 
 // laws counts wrong verdicts, coverage and what is found where each level has a law of its own, or runs remember.
 func laws(w io.Writer, _ models, times int, seed uint64) (targets []target) {
-	head(w, "each level has its own law, or runs remember", "law, effect", "costs more", "no effect", "costs less", "interval covers", "at all looks", "runs / blocks")
+	head(w, "each level has its own law, or runs remember", "law, effect", "costs more", "no effect", "costs less", "interval covers", "at all looks", "wrong size, unsaid", "runs / blocks")
 	add := func(name string, s share, bound float64, least bool) {
 		targets = append(targets, target{name: name, share: s, bound: bound, least: least})
 	}
 	for i, l := range lawList() {
 		for j, e := range []float64{0, margin, 0.03, effect, 0.2} {
 			remember := i >= 14
-			if (e == 0.2) != (l.name == "all in the next run, noise 2 %") && (e == 0.2 || remember && e != 0) || e == 0.03 && l.name == "iid" {
+			late := l.name == "all in the next run, noise 2 %"
+			if e == 0.2 && !remember || late && e != 0 && e != 0.2 || e == 0.03 && l.name == "iid" {
 				continue
 			}
 			type both struct {
@@ -158,7 +159,10 @@ func laws(w io.Writer, _ models, times int, seed uint64) (targets []target) {
 				all[k] = seen[k].o
 			}
 			name := fmt.Sprintf("%s, %g %%", l.name, 100*e)
-			row(w, name, more, none, less, covers, always, averages(all))
+			unsaid := by(func(o outcome) bool {
+				return !o.covered && !o.carried && !is(analysis.NoEffect)(o) && !is(analysis.Inconclusive)(o)
+			})
+			row(w, name, more, none, less, covers, always, unsaid, averages(all))
 			if remember && e > 0 {
 				add("called no effect or less, "+name, by(func(o outcome) bool { return is(analysis.NoEffect)(o) || is(analysis.CostsLess)(o) }), 0.05, false)
 				continue

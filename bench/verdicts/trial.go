@@ -35,6 +35,7 @@ type outcome struct {
 	covered  bool               // all primary intervals hold their true effects
 	runs     int
 	blocks   int
+	carried  bool             // of a primary effect, the report says that its size is not known
 	stalled  bool             // a run at a level took more than thrice as long
 	inner    analysis.Verdict // of the factor inside the boots
 	// innerCovered is set where its interval holds its mean effect over all boots.
@@ -160,6 +161,7 @@ func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {
 		}
 		o.verdicts = append(o.verdicts, e.Verdict)
 		o.covered = o.covered && holds(e, truth)
+		o.carried = o.carried || slices.Contains(e.Limits, analysis.CarryOver)
 	}
 	if len(o.verdicts) != len(t.effects) {
 		panic(fmt.Sprintf("%d primary effects of %d", len(o.verdicts), len(t.effects)))
