@@ -35,8 +35,9 @@ func Peers(values []float64) (p []float64, gap float64) {
 }
 
 // widestGap is the gap, in widths of the rest, beyond which 5 % at most of groups of 8 to 100 equals have a value
-// apart, under the laws that TestPeersLaw tries. Tails of three degrees of freedom fall with the third power. usualGap
-// is how many times the upper quartile of gaps is as unlikely (bench/outliers), and leastGap below what no fleet tells.
+// apart, under the laws that TestPeersLaw tries. Tails of three degrees of freedom fall with the third power. Where the
+// tails of a fleet are lighter, usualGap times the upper quartile of its gaps takes the place of widestGap, but never
+// less than leastGap (bench/outliers).
 const widestGap, usualGap, leastGap = 3.0, 3.2, 1.2
 
 // LeastTails is the least that Tails returns.
