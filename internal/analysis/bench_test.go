@@ -8,10 +8,10 @@ import (
 	"hostlab/internal/result"
 )
 
-// A record of 100,000 runs: 33,333 blocks of baseline, level and duplicate.
+// A record of 100,000 runs: 50,000 blocks of baseline and level.
 func BenchmarkAnalyse(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	l := newLab().fill(33_333, func(int, result.Cell) []float64 { return []float64{math.Exp(rng.NormFloat64())} })
+	l := newLab().fill(50_000, func(int, result.Cell) []float64 { return []float64{math.Exp(rng.NormFloat64())} })
 	for i := range l.runs {
 		run := &l.runs[i]
 		run.Boot = "5c1d"
@@ -21,7 +21,7 @@ func BenchmarkAnalyse(b *testing.B) {
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		if a := l.ended("looks"); a.Effects[0].N != 33_333 {
+		if a := l.ended("looks"); a.Effects[0].N != 50_000 {
 			b.Fatalf("%+v", a.Effects[0].Reason)
 		}
 	}

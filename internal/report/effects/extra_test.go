@@ -56,7 +56,7 @@ func TestTableOfAllCombinations(t *testing.T) {
 	}
 	cells := x.Section.Tables[0].Cells
 	if len(cells) != 12 {
-		t.Fatalf("%d cells, want 12: the duplicate is none", len(cells))
+		t.Fatalf("%d cells, want 12", len(cells))
 	}
 	at := func(bios, policy, degree string) *cell {
 		for i := range cells {

@@ -158,7 +158,7 @@ func edges(d *result.Distribution) (p50, p99, longest float64, n int) {
 	return p50, p99, longest, n
 }
 
-// The most series that shapes and colours keep apart, the duplicate's included.
+// The most series that shapes and colours keep apart.
 const maxSeries = 5
 
 // series are the runs of one response that belong together in a picture.
