@@ -18,7 +18,7 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 	locks := r.Part(Locks).Seconds
 	for _, b := range r.Blockers {
 		all, client, _ := r.heldBy(b.PID)
-		if b.Part == Application && b.Held >= half && b.PID != 0 && r.often(b, b.Held) && client >= all/2 {
+		if b.Part == Application && b.Held >= half && b.PID != 0 && often(b, b.Held) && client >= all/2 {
 			if seconds == 0 {
 				holder = b
 			}
@@ -28,14 +28,8 @@ func (r *Report) Paused() (holder Blocker, seconds float64) {
 	return holder, min(seconds, locks)
 }
 
-// often reports that a share of a kind of holders was seen at three looks or more: each look sees all who wait.
-func (r *Report) often(b Blocker, share float64) bool {
-	waiters := 1.0
-	if r.Wall > 0 {
-		waiters = max(1, r.Part(Locks).Seconds/r.Wall)
-	}
-	return share*float64(b.Share.N) >= 3*waiters
-}
+// often reports that a share of a kind of holders was seen at three looks or more.
+func often(b Blocker, share float64) bool { return share*float64(b.Share.N) >= 3 }
 
 // heldBy is the share of lock waits in which a session held, and of that in which it waited meanwhile: for its client,
 // or otherwise, but for those that compute for it.
@@ -104,7 +98,7 @@ func (r *Report) Keeping() (f Finding, found bool) {
 	locks := r.Part(Locks)
 	for _, b := range r.Blockers {
 		all, client, other := r.heldBy(b.PID)
-		if b.PID == 0 || b.Held < half || !r.often(b, b.Held) || client+other >= all/2 || r.Busy <= 0 {
+		if b.PID == 0 || b.Held < half || !often(b, b.Held) || client+other >= all/2 || r.Busy <= 0 {
 			continue
 		}
 		seconds := min(1, all) * locks.Seconds

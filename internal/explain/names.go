@@ -26,8 +26,9 @@ var ErrNotYet = errors.New("nothing new is known")
 type Naming struct {
 	Doing  []Doing
 	Blocks []Block
-	Vacuum []Doing // workers that clean up tables by themselves
-	Queue  *Queue  // nil: each session has a thread
+	Vacuum []Doing       // workers that clean up tables by themselves
+	Queue  *Queue        // nil: each session has a thread
+	Once   time.Duration // of it, that no other look takes
 }
 
 // Doing is what a session does at a look.
@@ -143,6 +144,7 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 		more, _, _ := r.looks()
 		each = eased * time.Duration(more-asked)
 	}
+	begin = begin.Add(n.Once)
 	r.names.next = now.Add(time.Duration(r.Rarely) * max(each, lookPause*time.Duration(r.pay(begin)*float64(time.Second))))
 }
 

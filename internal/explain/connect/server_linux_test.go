@@ -106,7 +106,7 @@ func TestPlantedPostgres(t *testing.T) {
 		t.Parallel()
 		s, dsn := begin(t, map[string]string{"commit_delay": "20000", "commit_siblings": "0"}, table)
 		m := minuteOf(t, dsn, false, work(t, s, "update t set b = b + 1 where a = 1"))
-		if f := finding(t, m, "commit_delay"); f.Explains == nil || *f.Explains < 0.4 || *f.AtMost < *f.Explains {
+		if f := finding(t, m, "commit_delay"); f.Explains == nil || *f.Explains < 0.2 || *f.AtMost < *f.Explains {
 			t.Errorf("%+v of %+v", f, m.Report.Parts)
 		}
 		if got := m.Verdict(nil); !strings.HasPrefix(got, "By commit_delay") {

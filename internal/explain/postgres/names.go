@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 )
@@ -110,7 +111,9 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 	}
 	s.untold = max(s.untold, untold)
 	if locks {
+		before := s.named
 		n.Blocks, err = s.blocks(ctx)
+		n.Once = s.named - before
 	}
 	return n, err
 }
@@ -158,10 +161,12 @@ func (s *Source) relation(ctx context.Context, r explain.Row) string {
 		if s.elsewhere == nil {
 			s.elsewhere = map[string]string{}
 		}
+		began := time.Now()
 		s.elsewhere[shown] = shown
 		if name := s.nameIn(ctx, database, r.Int(2)); name != "" {
 			s.elsewhere[shown] = database + "." + name
 		}
+		s.named += time.Since(began)
 	}
 	return cmp.Or(s.elsewhere[shown], shown)
 }

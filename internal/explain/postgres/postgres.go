@@ -36,6 +36,7 @@ type Source struct {
 		ok        bool
 	}
 	elsewhere       map[string]string // tables of other databases by database and number, as they are shown
+	named           time.Duration     // for their names
 	clients         int               // in the last sample
 	peak            int               // most that worked at once
 	settings        map[string]string // as it says; nil: it did not
