@@ -51,14 +51,15 @@ func (b *blocked) servers() map[string]float64 {
 // mostAsked is how many servers a minute keeps.
 const mostAsked = 3
 
-// asker is a process that asked a server; 0: none of its threads waited for that one, but its loop.
-func (b *blocked) asker(address string) (any int) {
+// asker is a process that asked a server: one with a thread that waited for it, or where an event loop did, any of the
+// service's.
+func (b *blocked) asker(address string) (pid int) {
 	for id, looks := range b.tally.Looks {
-		if any = id.PID; looks[waits.Wait{Kind: waits.Server, On: address}] > 0 {
+		if pid = id.PID; looks[waits.Wait{Kind: waits.Server, On: address}] > 0 {
 			return id.PID
 		}
 	}
-	return any
+	return pid
 }
 
 // asked are the servers that took most.
@@ -151,7 +152,7 @@ func (m *Minute) answers(a Asked, who string) explain.Finding {
 // requests are those without an answer yet, of all that the service is at: of its clients, or of its own, which wait or
 // compute.
 func (m *Minute) requests(a Asked, who string) explain.Finding {
-	all, looks := a.Requests+m.Report.Busy/max(m.Report.Wall, 1e-9), 1.0
+	all, looks := a.Requests+m.atWork(), 1.0
 	if r := m.Requests; r != nil {
 		all, looks = max(all, r.AtWork), float64(max(1, r.Looks))
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/redis"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/service"
 )
 
@@ -48,12 +48,11 @@ func (c *commands) fill(ctx context.Context, m *Minute) {
 		after, err = c.ask(ctx)
 	}
 	if err != nil {
-		m.Report.Missing = append(m.Report.Missing,
-			"how long its commands take: "+strings.Join(strings.Fields(err.Error()), " "))
+		m.Report.Missing = append(m.Report.Missing, "how long its commands take: "+screen.OneLine(err))
 		return
 	}
-	m.Commands = redis.Since(c.before, after)
-	m.Commands = m.Commands[:min(mostAsked, len(m.Commands))]
+	list := redis.Since(c.before, after)
+	m.Commands = list[:min(mostAsked, len(list))]
 }
 
 // slow are commands that keep all others waiting: a short one is over before another came.

@@ -176,18 +176,25 @@ func (m *Minute) several(t Taker) bool {
 // unnamed is the CPU time of others that no listed program took, s: those that ended meanwhile, and whose parents did.
 // 0: too little to matter.
 func (m *Minute) unnamed() float64 {
-	if m.Host.Foreign == nil {
-		return 0
-	}
-	all := float64(m.Host.CPUs) * m.Report.Wall
-	rest := *m.Host.Foreign * all
-	for _, t := range m.Takers {
-		rest -= t.Seconds
-	}
-	if rest < lever.Margin*all {
+	rest, known := m.unlisted(0)
+	if !known || rest < lever.Margin*float64(m.Host.CPUs)*m.Report.Wall {
 		return 0
 	}
 	return rest
+}
+
+// unlisted is the CPU time of others that no listed program took but a process's, s; 0: that of none.
+func (m *Minute) unlisted(but int) (rest float64, known bool) {
+	if m.Host.Foreign == nil {
+		return 0, false
+	}
+	rest = *m.Host.Foreign * float64(m.Host.CPUs) * m.Report.Wall
+	for _, t := range m.Takers {
+		if but == 0 || t.PID != but {
+			rest -= t.Seconds
+		}
+	}
+	return rest, true
 }
 
 // taken is the most that others may have kept the service waiting for by what they took, as a share of active time: a
@@ -227,14 +234,9 @@ func (m *Minute) client(t Taker, pid int) bool {
 // adopted limits what is booked with process 1: who has lost its parent brings along what it used before it was
 // watched. It took no more than nobody else did.
 func (m *Minute) adopted() {
-	if m.Host.Foreign == nil {
+	rest, known := m.unlisted(1)
+	if !known {
 		return
-	}
-	rest := *m.Host.Foreign * float64(m.Host.CPUs) * m.Report.Wall
-	for _, t := range m.Takers {
-		if t.PID != 1 {
-			rest -= t.Seconds
-		}
 	}
 	for i := range m.Takers {
 		if t := &m.Takers[i]; t.PID == 1 {
@@ -295,7 +297,7 @@ func limit(t Taker) lever.Next {
 		return lever.Next{Command: "sudo systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: screen.Clean(u) + " gives its CPUs away while others want them; an empty CPUWeight= takes that back"}
 	}
-	name, all := screen.Clean(t.Name), append([]int{t.PID}, t.Others...)
+	name, all := screen.Clean(t.Name), t.PIDs()
 	next := lever.Next{Command: each("taskset --all-tasks --cpu-list --pid 0", all), Note: name + " stays on CPU 0"}
 	switch { // a priority counts among threads of one group alone
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:

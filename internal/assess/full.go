@@ -81,8 +81,7 @@ const mainly = 0.8
 
 // turns says that threads of one interpreter fill one CPU while more have work.
 func (m *Minute) turns() []explain.Finding {
-	wall := max(m.Report.Wall, 1e-9)
-	used, at := m.Report.Part(explain.DatabaseCPU).Seconds/wall, m.Report.Busy/wall
+	used, at := m.Report.Part(explain.DatabaseCPU).Seconds/max(m.Report.Wall, 1e-9), m.atWork()
 	if m.Interpreter == nil || m.Host.CPUs < 2 || used < mainly || used > 1+onlyOne || at < 1.5 {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (m *Minute) Levers() []lever.Lever {
 	}
 	few := m.few()
 	// whatever it could save, nobody would notice
-	if share := m.Report.Busy / max(m.Report.Wall, 1e-9); few == "" && share < hardly {
+	if share := m.atWork(); few == "" && share < hardly {
 		few = "it was active for only " + result.Share(share) + " of the time"
 	}
 	if few != "" {
@@ -95,6 +95,9 @@ func (m *Minute) few() string {
 	return "only " + screen.Count(*n, "sample") + " found it at work, too few for a verdict: watch it with --for " +
 		screen.Brief(long.Truncate(10*time.Second)+10*time.Second)
 }
+
+// atWork is how many of its sessions or threads were active at once, in the mean.
+func (m *Minute) atWork() float64 { return m.Report.Busy / max(m.Report.Wall, 1e-9) }
 
 // share is a part as a share of active time, with its interval.
 func (m *Minute) share(name explain.PartName) result.Estimate {

@@ -121,13 +121,13 @@ func (b *beside) fill(m *Minute) {
 	takers = takers[:min(mostTakers, len(takers))]
 	var all []int
 	for _, t := range takers {
-		all = append(append(all, t.PID), t.Others...)
+		all = append(all, t.PIDs()...)
 	}
-	clients := proc.ClientsAmong(all, b.of.Members())
-	hidden := slices.ContainsFunc(b.of.Members(), proc.Hides)
+	members := b.of.Members()
+	clients, hidden := proc.ClientsAmong(all, members), slices.ContainsFunc(members, proc.Hides)
 	for _, of := range takers {
 		t := Taker{Taker: of}
-		named := append([]int{t.PID}, t.Others...)
+		named := t.PIDs()
 		t.Client = !slices.ContainsFunc(named, func(pid int) bool { return !clients[pid] })
 		t.Unsure = !t.Client && !t.Kernel && b.of.Kind != service.Demo &&
 			(hidden || slices.ContainsFunc(named, proc.Hides))

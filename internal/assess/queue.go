@@ -89,7 +89,7 @@ func (m *Minute) queue() queueing {
 
 // ofClients reports that all processes of a program are clients of the service.
 func (m *Minute) ofClients(t Taker) bool {
-	all := append([]int{t.PID}, t.Others...)
+	all := t.PIDs()
 	return t.Processes == len(all) && !slices.ContainsFunc(all, func(pid int) bool { return !m.client(t, pid) })
 }
 

@@ -84,7 +84,7 @@ func (m *Minute) untaken() []explain.Finding {
 		len(m.Commands) > 0 { // Redis has one thread for them
 		return nil
 	}
-	at := m.Report.Busy / max(m.Report.Wall, 1e-9)
+	at := m.atWork()
 	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread || math.Abs(at-1) < onlyOne {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (m *Minute) within() []explain.Finding {
 	if r == nil || m.Connected || r.AtWork < 1 || r.Looks < followed {
 		return nil
 	}
-	at := m.Report.Busy / max(m.Report.Wall, 1e-9)
+	at := m.atWork()
 	held, where := r.AtWork-r.Unread-at, ""
 	for _, a := range m.Asked {
 		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); where == "" && a.Requests > 0 {

@@ -113,8 +113,8 @@ func (r *Report) Keeping() (f Finding, found bool) {
 	return f, false
 }
 
-// end is a clause with the statement that ends a session which others wait for all the while; "": there is none, or it
-// holds no more.
+// end is a clause with the SQL that ends the session which others wait for. It is "" where the vendor has no such
+// statement, or the session holds no lock any more.
 func (r *Report) end(b Blocker) string {
 	verb := map[string]string{"PostgreSQL": "select pg_terminate_backend(%d)", "MariaDB": "kill %d", "MySQL": "kill %d"}
 	if !b.Still || b.Held < half || verb[r.Vendor] == "" {

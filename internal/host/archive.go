@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 
+	"hostlab/internal/trust"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -82,7 +84,7 @@ func ExtractArchive(data []byte, dir string) error {
 // leaves tells os.Root's refusal, which has no exported value, from errors of
 // the system, which are all syscall.Errno.
 func leaves(err error) bool {
-	_, system := bare(err).(interface{ Timeout() bool })
+	_, system := trust.Bare(err).(interface{ Timeout() bool })
 	return err != nil && !system
 }
 

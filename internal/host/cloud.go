@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/clouds"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // CloudVolume is what a volume of a cloud counts of its limits since it was attached: for how long more was asked for.
@@ -75,7 +76,7 @@ func tellings(t Tree, name string, read func() (string, error)) Fact[string] {
 			mark += " " + screen.OneLine(err)
 		}
 		t.stated(madeCloud+name, mark)
-		return Unknown[string](madeCloud+name, t.explain(bare(err)))
+		return Unknown[string](madeCloud+name, t.explain(trust.Bare(err)))
 	}
 	t.stated(madeCloud+name, text)
 	return Known(text, "", madeCloud+name)

@@ -3,6 +3,8 @@ package host
 import (
 	"slices"
 	"strings"
+
+	"hostlab/internal/trust"
 )
 
 // conf holds the settings of some sections of INI files, the last one read of
@@ -46,7 +48,7 @@ func (c conf) value(name string) Fact[string] {
 // miss notes a file that is there and cannot be read.
 func (c *conf) miss(file string, err error) {
 	if err != nil && StateOf(err) != StateAbsent && c.denied == "" {
-		c.denied, c.why = file, adviseDenied(bare(err))
+		c.denied, c.why = file, adviseDenied(trust.Bare(err))
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"hostlab/internal/trust"
 )
 
 // State says how much is known about a fact.
@@ -141,10 +143,7 @@ func reason(err error) string {
 	if err == nil {
 		return ""
 	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err.Error()
-	}
-	return err.Error()
+	return trust.Bare(err).Error()
 }
 
 // MarshalJSON writes null for a value that is not known.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/trust"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +18,7 @@ func (t Tree) named(p string) (string, error) {
 	real, err := v.resolve(in)
 	switch {
 	case err != nil:
-		return "", bare(err)
+		return "", trust.Bare(err)
 	case slices.Contains([]string{"dev", "proc", "sys"}, strings.SplitN(real+"/", "/", 3)[1]) && !within(real, "/dev/shm"):
 		return "", errNamed
 	}

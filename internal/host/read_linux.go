@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"hostlab/internal/trust"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -57,7 +59,7 @@ func (t Tree) below(p string, do func(s *session, rel string) error) error {
 	if t.at == nil || t.at.root == nil {
 		root, err := os.OpenRoot(t.Root)
 		if err != nil {
-			return bare(err)
+			return trust.Bare(err)
 		}
 		t.at = &session{ctx: context.Background(), root: root}
 		defer t.at.close()
@@ -69,7 +71,7 @@ func (t Tree) below(p string, do func(s *session, rel string) error) error {
 			err = do(t.at, relative(real))
 		}
 	}
-	return bare(err)
+	return trust.Bare(err)
 }
 
 // relative is a path of the machine relative to its root.
@@ -99,7 +101,7 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 	}
 	if flags&(unix.O_PATH|unix.O_NOFOLLOW) == unix.O_PATH { // os.Root would open a link itself
 		if path, err = (view{t: t.quiet()}).resolve(path); err != nil {
-			return -1, bare(err)
+			return -1, trust.Bare(err)
 		}
 	}
 	err = t.below(path, func(s *session, rel string) error {
@@ -231,7 +233,7 @@ func (t Tree) lstat(path string) (fs.FileMode, error) {
 		err = t.below(path, func(s *session, rel string) (err error) { info, err = s.root.Lstat(rel); return err })
 	}
 	if err != nil {
-		return 0, bare(err)
+		return 0, trust.Bare(err)
 	}
 	return info.Mode(), nil
 }
@@ -296,7 +298,7 @@ func (s *session) open(rel string, flags int) (int, error) {
 	look := unix.O_PATH | flags&(unix.O_NOFOLLOW|unix.O_DIRECTORY)
 	f, err := s.root.OpenFile(rel, look, 0)
 	if err != nil {
-		return -1, bare(err)
+		return -1, trust.Bare(err)
 	}
 	defer f.Close()
 	at, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"hostlab/internal/trust"
 )
 
 // maxLinks is the kernel's own limit for links in one path (MAXSYMLINKS).
@@ -57,11 +59,11 @@ func (v view) resolve(p string) (string, error) {
 		switch {
 		case err != nil && StateOf(err) == StateAbsent && !v.t.Live():
 		case err != nil:
-			return "", &fs.PathError{Op: "resolve", Path: next, Err: bare(err)}
+			return "", &fs.PathError{Op: "resolve", Path: next, Err: trust.Bare(err)}
 		case mode&fs.ModeSymlink != 0:
 			target, err := v.t.readlink(v.root + next)
 			if err != nil {
-				return "", &fs.PathError{Op: "resolve", Path: next, Err: bare(err)}
+				return "", &fs.PathError{Op: "resolve", Path: next, Err: trust.Bare(err)}
 			}
 			if links++; links > maxLinks {
 				return "", &fs.PathError{Op: "resolve", Path: p, Err: syscall.ELOOP}
@@ -88,7 +90,7 @@ func readLink(t Tree, p string) (string, error) {
 	target, err := t.readlink(p)
 	t.noted(p, note{})
 	if err != nil {
-		return "", &fs.PathError{Op: "readlink", Path: p, Err: bare(err)}
+		return "", &fs.PathError{Op: "readlink", Path: p, Err: trust.Bare(err)}
 	}
 	return target, nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/trust"
 )
 
 // mostWalked bounds the memory of a process whose nodes are read: the kernel looks at each page of it for the answer,
@@ -54,7 +56,7 @@ func (p process) nodes() Fact[[]int64] {
 	}
 	if err != nil {
 		p.t.stated(made, string(failed(err)))
-		return Unknown[[]int64](file, adviseDenied(bare(err)))
+		return Unknown[[]int64](file, adviseDenied(trust.Bare(err)))
 	}
 	var text strings.Builder
 	for i, id := range ids {

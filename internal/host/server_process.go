@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/trust"
 )
 
 // readProcess reads what a server's first process has. All but its mappings may be read by
@@ -106,7 +108,7 @@ func (p process) mappings() (count, shared Fact[int64]) {
 		}
 	}
 	p.t.stated(made, string(failed(err)))
-	err = adviseDenied(bare(err))
+	err = adviseDenied(trust.Bare(err))
 	return Unknown[int64](file, err), Unknown[int64](file, err)
 }
 

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"hostlab/internal/trust"
 )
 
 // rawDevice stands for the type of the file system where there is none, as below
@@ -35,7 +37,7 @@ func (s *stack) blockNode(v view, resolved string) (string, error) {
 	}
 	n, err := nodeOf(v.root + resolved)
 	if err != nil {
-		return "", &fs.PathError{Op: "stat", Path: resolved, Err: bare(err)}
+		return "", &fs.PathError{Op: "stat", Path: resolved, Err: trust.Bare(err)}
 	}
 	switch {
 	case n.mode.IsDir() || n.mode.IsRegular():

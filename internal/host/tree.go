@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // Tree reads a machine's /proc, /sys, /dev and /etc below Root. Root is "" or
@@ -129,7 +130,7 @@ func (t Tree) with(path string, most int, use func([]byte)) error {
 			err = hidden
 		}
 	}
-	return &fs.PathError{Op: "read", Path: path, Err: t.explain(bare(err))}
+	return &fs.PathError{Op: "read", Path: path, Err: t.explain(trust.Bare(err))}
 }
 
 // maxClue is how much is believed of why something failed on a recorded machine.
@@ -179,14 +180,6 @@ func (t Tree) explain(err error) error {
 	return worded{"permission denied, needs root", fs.ErrPermission}
 }
 
-// bare strips the path from an os error, which would be that of the recording.
-func bare(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
-}
-
 // Dir lists the names in a directory in natural order.
 func (t Tree) Dir(path string) ([]string, error) {
 	names, err := t.list(path)
@@ -195,7 +188,7 @@ func (t Tree) Dir(path string) ([]string, error) {
 		if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
 			err = t.parentMark(path+"/.", err)
 		}
-		return nil, &fs.PathError{Op: "list", Path: path, Err: t.explain(bare(err))}
+		return nil, &fs.PathError{Op: "list", Path: path, Err: t.explain(trust.Bare(err))}
 	}
 	SortNatural(names)
 	return names, nil

@@ -35,8 +35,10 @@ func Servers(pid int) map[uint64]string {
 }
 
 // Network is the network namespace of a process; "": it does not show.
-func Network(pid int) string {
-	name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"))
+func Network(pid int) string { return namespace(pid, "net") }
+
+func namespace(pid int, kind string) string {
+	name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns", kind))
 	return name
 }
 
@@ -183,13 +185,10 @@ func eachUnix(f func(unixSocket)) {
 // Listens are the addresses on which a process takes connections that this one can reach: socket files, and ports of
 // this network, on this host.
 func Listens(pid int) (addresses []string) {
-	own, root := sockets(pid), ""
-	if Mounts(pid) != Mounts(os.Getpid()) {
-		root = filepath.Join("/proc", strconv.Itoa(pid), "root")
-	}
+	own := sockets(pid)
 	eachUnix(func(x unixSocket) {
 		if own[x.inode] && x.listens && strings.HasPrefix(x.name, "/") {
-			addresses = append(addresses, root+x.name)
+			addresses = append(addresses, FileOf(pid, x.name))
 		}
 	})
 	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
@@ -212,8 +211,11 @@ func Listens(pid int) (addresses []string) {
 	return addresses
 }
 
-// Mounts is the mount namespace of a process; "": it does not show.
-func Mounts(pid int) string {
-	name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns/mnt"))
-	return name
+// FileOf is a file as a process names it, for us: that of a container lies below its root.
+func FileOf(pid int, file string) string {
+	own, its := namespace(os.Getpid(), "mnt"), namespace(pid, "mnt")
+	if own != "" && its != "" && own != its {
+		return filepath.Join("/proc", strconv.Itoa(pid), "root") + file
+	}
+	return file
 }

@@ -41,6 +41,9 @@ const (
 	ByGroup   Divides = "group"   // weights of control groups
 )
 
+// PIDs are those of its processes that are named, the one that used most first.
+func (t Taker) PIDs() []int { return append([]int{t.PID}, t.Others...) }
+
 // Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "":
 // neither.
 func (t Taker) Unit() string {

@@ -1,11 +1,12 @@
 package service
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
+
+	"hostlab/internal/proc"
 
 	"github.com/prometheus/procfs"
 	"github.com/vishvananda/netlink"
@@ -124,9 +125,8 @@ func Port(pid int) (port uint16, known bool) {
 		return 0, false
 	}
 	targets, err := p.FileDescriptorTargets()
-	its, err1 := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
-	ours, err2 := os.Readlink("/proc/self/ns/net")
-	if errors.Join(err, err1, err2) != nil || its != ours {
+	its := proc.Network(pid)
+	if err != nil || its == "" || its != proc.Network(os.Getpid()) {
 		return 0, false
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {

@@ -144,7 +144,7 @@ func serverOf(ctx context.Context, given workload.Params) (*connect.DSN, error) 
 }
 
 // target is what a workload's parameters name: a database by its DSN, or else a service of this host, beside all
-// databases of it; neither: there is none.
+// databases of it. A workload that names neither has none.
 type target struct {
 	dsn     *connect.DSN
 	service *service.Service

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/lazyre"
+	"hostlab/internal/proc"
 )
 
 // sockets are the names that servers give their socket files, by the kinds of package host.
@@ -151,12 +152,7 @@ func inside(pid int, file string) string {
 	if rest, ok := strings.CutPrefix(file, "/proc/self/"); ok {
 		file = fmt.Sprintf("/proc/%d/%s", pid, rest)
 	}
-	own, err1 := os.Readlink("/proc/self/ns/mnt")
-	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
-	if err1 == nil && err2 == nil && own != its {
-		return fmt.Sprintf("/proc/%d/root%s", pid, file)
-	}
-	return file
+	return proc.FileOf(pid, file)
 }
 
 // dialAs connects to a socket file as another account, 0 for this one: the server sees who connects, by the

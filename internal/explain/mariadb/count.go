@@ -25,12 +25,11 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	for _, r := range rows {
 		c.Values[strings.ToLower(r.Text(0))] = r.Int(1)
 	}
-	s.waiting = c.Values[waitingNow] > 0
-	now := time.Now()
+	now, waiting := time.Now(), float64(c.Values[waitingNow])
 	if !s.last.IsZero() { // as many as at both ends, or fewer
-		s.pending += min(s.now, float64(c.Values[waitingNow])) * now.Sub(s.last).Seconds()
+		s.pending += min(s.waiting, waiting) * now.Sub(s.last).Seconds()
 	}
-	s.now, s.last = float64(c.Values[waitingNow]), now
+	s.waiting, s.last = waiting, now
 	c.Values[pending] = int64(s.pending * 1000)
 	delete(c.Values, waitingNow) // it is no counter: it falls
 	if s.files {

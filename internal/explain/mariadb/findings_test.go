@@ -160,7 +160,7 @@ func TestMySQL(t *testing.T) {
 		"running": {row("5", "Query", "updating", "d1g35t", "update stock set n = 1"),
 			row("6", "Query", "executing", "0th3r", "select 1"), row("9", "Daemon", "", "", "")},
 		"tell": {row("counter", "innodb_data_read", "16384"), row("setting", "tmp_table_size", "16777216")}}}
-	s := &Source{Asked: explain.Asked{Asker: a}, processes: processThreads, waiting: true}
+	s := &Source{Asked: explain.Asked{Asker: a}, processes: processThreads, waiting: 1}
 	n, err := s.Name(t.Context(), false)
 	if err != nil || len(n.Doing) != 2 || n.Doing[0].Part != explain.Locks || n.Doing[0].ID != "d1g35t" ||
 		n.Doing[0].Kind != explain.Digest ||

@@ -62,12 +62,11 @@ type Source struct {
 	counted   bool
 	metrics   explain.Query // InnoDB's count of transactions; zero where it is not enabled
 	lazy      string        // why commits wait for no device; "": they do
-	waiting   bool          // for rows, some transactions at the last count
-	now       float64       // how many did, and since when
-	last      time.Time
-	pending   float64 // s that waits for rows lasted from one count to the next, so far
-	pool      bool    // threads serve sessions in turn, and the server tells how many requests wait for one
-	blind     bool    // who is within a transaction does not show
+	waiting   float64       // transactions that wait for rows, at the last count
+	last      time.Time     // of that
+	pending   float64       // s that waits for rows lasted from one count to the next, so far
+	pool      bool          // threads serve sessions in turn, and the server tells how many requests wait for one
+	blind     bool          // who is within a transaction does not show
 	threads   *explain.Threads
 	own       int64          // the thread that serves us; 0: it is not known
 	server    int            // the process; 0: it is not known

@@ -37,7 +37,7 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		running, blocked = runningThreads, blockedThreads
 	}
 	waiters := map[int64]explain.Waiter{}
-	if s.waiting {
+	if s.waiting > 0 {
 		rows, err := s.Ask(ctx, blocked)
 		if s.asked++; err != nil {
 			return n, err

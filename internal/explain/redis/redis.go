@@ -4,6 +4,7 @@ package redis
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,11 +111,6 @@ func Since(before, after []Command) (list []Command) {
 			list = append(list, c)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Command) int {
-		if a.Seconds > b.Seconds {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(list, func(a, b Command) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return list
 }
