@@ -54,7 +54,7 @@ func (m *Minute) Tells() (says []string) {
 
 // whole is its time as one bar, and why it was watched.
 func (m *Minute) whole(why bool) document.Section {
-	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s: %.2g at once on average", m.active("s", 1),
+	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in these %s: %.2g at once on average", m.active("s", 1),
 		result.Format(m.Report.Wall, "s"), m.atWork())}
 	if n := m.Report.Transactions; m.Connected && n >= 0 && m.Report.Wall > 0 {
 		b.Lead += "; transactions: " + result.Format(float64(n)/m.Report.Wall, "1/s")
