@@ -132,6 +132,18 @@ func TestLimitOfMemory(t *testing.T) {
 	testkit.Is(t, 0, *find(t, all, lever.Data).Likely, "faster disks could save")
 }
 
+// TestSoftLimitOfMemory: who is above memory.high waits on its way out of the kernel, which no wait of a database's own
+// tells: what nothing explains is as likely as tasks were stalled on memory.
+func TestSoftLimitOfMemory(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 30, explain.Unexplained: 70})
+	m.Connected, m.Memory = true, &service.Ceiling{File: "/sys/fs/cgroup/x/memory.high", Bytes: 64 << 20, Hits: 900}
+	m.Readings = []service.Reading{{At: 60, Stalled: map[string]float64{"memory": 100}}}
+	l := find(t, m.Levers(), lever.Memory)
+	if l.Likely == nil || *l.Likely < 0.4 || *l.AtMost < 0.7 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.high" {
+		t.Errorf("likely %v, at most %v, %q", l.Likely, l.AtMost, l.Next.Command)
+	}
+}
+
 // What process 1 adopted is no more than nobody else took.
 func TestAdopted(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10})

@@ -198,7 +198,7 @@ func hostLoad() (busy, steal float64, ok bool) {
 
 // throttled is for how long its quotas have kept CPUs from it, s; ok is false where it has none that can be read.
 func (s *Service) throttled() (all float64, ok bool) {
-	for _, g := range s.quotas() {
+	for _, g := range s.limited() {
 		t, known := g.throttled()
 		all, ok = all+t, ok || known
 	}
