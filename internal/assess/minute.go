@@ -50,7 +50,7 @@ type Minute struct {
 	Collector *Collector `json:"collector,omitempty"`
 	// Commands are those of a Redis that took most, as it counts them.
 	Commands []redis.Command `json:"commands,omitempty"`
-	// Stopped are its threads that a signal or a debugger stopped; nil: none.
+	// Stopped are its threads that a signal, a debugger or a freezer stopped; nil: none.
 	Stopped *Stopped `json:"stopped,omitempty"`
 	// Requests are those of its clients; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`

@@ -251,7 +251,9 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 	default:
 		m.Connected = x.source != nil
 	}
-	if m.Report = rep; !m.Connected {
+	if m.Report = rep; m.Connected {
+		m.Stopped = w.halts.stopped()
+	} else {
 		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
