@@ -99,6 +99,9 @@ func (m *Minute) moreCPUs(l *lever.Lever, q queueing, own float64) {
 	switch {
 	case m.Host.Bound():
 		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
+		if n := len(m.Host.Sets); n > 0 {
+			l.Evidence[0].Text += ", by its cpuset in " + m.Host.Sets[n-1]
+		}
 		l.Next = m.widen()
 	case m.Host.CPUs > 0:
 		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once",
@@ -109,7 +112,16 @@ func (m *Minute) moreCPUs(l *lever.Lever, q queueing, own float64) {
 // widen is what to type so that a service may use all CPUs.
 func (m *Minute) widen() lever.Next {
 	next := lever.Next{Note: "it was started for some CPUs alone: see CPUAffinity= and AllowedCPUs= of its unit, cpuset and taskset"}
-	if m.Service.PID != 0 && m.Service.Kind == service.Process {
+	switch {
+	case len(m.Host.Sets) > 0 && len(m.Service.Containers) == 0: // within which no affinity gives it others
+		next = lever.Next{Command: fmt.Sprintf("echo 0-%d | sudo tee", m.Host.CPUs-1),
+			Note: "its cpuset has all CPUs until its unit sets it anew (AllowedCPUs=)"}
+		for _, file := range m.Host.Sets {
+			next.Command += " " + screen.Word(file)
+		}
+	case len(m.Host.Sets) > 0:
+		next.Note = "a cpuset keeps it from the others: see cpuset-cpus of its container, or its pod's manager of CPUs (kubelet)"
+	case m.Service.PID != 0 && m.Service.Kind == service.Process:
 		next = lever.Next{Command: fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1,
 			m.Service.PID),
 			Note: "it may use all CPUs until it is started anew"}

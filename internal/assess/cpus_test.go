@@ -121,6 +121,16 @@ func TestHardlyActive(t *testing.T) {
 	}
 }
 
+// TestCPUSet: no affinity gives a service CPUs that its cpuset keeps from it, so that the step widens the cpuset.
+func TestCPUSet(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50, explain.RunQueue: 50})
+	m.Service.Kind, m.Service.PID = service.Process, 7
+	m.Host.CPUs, m.Host.Allowed, m.Host.Sets = 4, 1, []string{"/sys/fs/cgroup/a/cpuset.cpus", "/sys/fs/cgroup/a/b/cpuset.cpus"}
+	l := find(t, m.Levers(), lever.CPUs)
+	testkit.Is(t, "echo 0-3 | sudo tee /sys/fs/cgroup/a/cpuset.cpus /sys/fs/cgroup/a/b/cpuset.cpus", l.Next.Command, "step")
+	testkit.Is(t, "let it use all CPUs, as it may use 1 of 4 by its cpuset", m.act(&l), "words")
+}
+
 // TestLimitOfMemory: a service that reached a limit of its memory reads again what it had, and no faster disk is the remedy.
 func TestLimitOfMemory(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.DataReads: 60, explain.OtherWaits: 20})

@@ -112,6 +112,7 @@ func (m *Minute) Away() bool { return m.Service.Kind == service.Database && m.Se
 type Host struct {
 	CPUs    int      `json:"cpus"`
 	Allowed int      `json:"allowed"`           // of them, that the service may use; 0: not known
+	Sets    []string `json:"cpusets,omitempty"` // files of control groups that keep it from the others, the outermost first
 	Busy    *float64 `json:"busy"`              // share of the CPUs' time, for anybody; nil, as the two below: not known
 	Foreign *float64 `json:"foreign"`           // share, of others than the service
 	Steal   *float64 `json:"steal"`             // share that the hypervisor took

@@ -75,7 +75,7 @@ func (t *threads) fill(m *Minute, cpus int) {
 	m.Readings, m.Throttled = t.readings, last.Throttled
 	if t.meter != nil {
 		m.host(last, cpus)
-		m.Host.Allowed = len(allowed(m.Service.PID))
+		m.Host.Allowed, m.Host.Sets = len(allowed(m.Service.PID)), m.Service.CPUSets(cpus)
 	}
 	if last.NoQueue != "" {
 		m.Unseen[lever.CPUs] = last.NoQueue

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/host"
 	"hostlab/internal/proc"
 )
 
@@ -77,6 +78,20 @@ func limiting(pid int, controller string) []*group {
 		}
 	}
 	return nil
+}
+
+// CPUSets are the files that keep it from some of so many CPUs, from the outermost group's on: cpusets of control groups
+// around it.
+func (s *Service) CPUSets(cpus int) (files []string) {
+	for _, g := range limiting(s.PID, "cpuset") {
+		file := g.file("cpuset", "cpuset.cpus", "cpuset.cpus")
+		b, err := os.ReadFile(file)
+		if list, bad := host.ParseList(strings.TrimSpace(string(b))); err == nil && bad == nil && len(list) > 0 && len(list) < cpus {
+			files = append(files, file) // of version 2, one that is empty takes what the group around it has
+		}
+	}
+	slices.Reverse(files)
+	return files
 }
 
 // file is a file of a controller, by its name in version 1 and in version 2.

@@ -31,5 +31,8 @@ func container(string, []host.Database) (*Service, error) { return nil, errLinux
 // Pods are none here.
 func Pods() []string { return nil }
 
+// CPUSets are none here.
+func (s *Service) CPUSets(int) []string { return nil }
+
 // Throttles are none here.
 func (s *Service) Throttles() []Throttle { return nil }
