@@ -54,7 +54,6 @@ func (m *Meter) Close() {}
 // NewMeter begins to count; ErrEnded where there is nothing to count any more.
 func (s *Service) NewMeter() (*Meter, error) {
 	m := &Meter{of: s, cost: time.Hour, search: time.Hour}
-	m.threads.Read = explain.SchedStat
 	m.threads.Gone = m.gone
 	if s.group != nil {
 		m.group = s.group.id()
