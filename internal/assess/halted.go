@@ -169,6 +169,9 @@ func (m *Minute) halted() []explain.Finding {
 		most = still/m.Report.Busy + m.share(explain.Locks).High
 	}
 	f.Explains, f.AtMost = &share, result.Finite(lever.Unit(max(share, most)))
+	if s.Tracer != 0 { // each system call takes longer, too, by switches to the tracer and back
+		f.AtMost = result.Finite(1)
+	}
 	by, step := s.who()
 	seconds := s.Seconds
 	if m.Connected {

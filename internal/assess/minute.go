@@ -52,6 +52,10 @@ type Minute struct {
 	Commands []redis.Command `json:"commands,omitempty"`
 	// Stopped are its threads that a signal, a debugger or a freezer stopped; nil: none.
 	Stopped *Stopped `json:"stopped,omitempty"`
+	// Reader takes what its threads wait to send, and Keeper holds the lock of a file that they wait for; nil: they wait for
+	// neither.
+	Reader *Other `json:"reader,omitempty"`
+	Keeper *Other `json:"keeper,omitempty"`
 	// Requests are those of its clients; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.

@@ -260,6 +260,8 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Full, m.Threads = w.blocked.busy()
 		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
+		members := w.of.Members()
+		m.Reader, m.Keeper = w.blocked.reader(members), w.blocked.keeper(members)
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

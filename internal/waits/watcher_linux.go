@@ -324,6 +324,10 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		if server := w.server(id.PID, out.On); server != "" {
 			out.Kind, out.On = Server, server
 		}
+		if out.Kind == Peer && pushes[number] {
+			out.Kind = Push
+			return out, nil
+		}
 		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
 	}
 	return out, nil
@@ -407,7 +411,7 @@ func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 	return first
 }
 
-// file is what a descriptor of a process leads to: a path, "socket:[123]", or "pipe" and other kinds.
+// file is what a descriptor of a process leads to: a path, "socket:[123]", "pipe:[123]", or another kind.
 func (t *watched) file(id Thread, fd int64) string {
 	if name, known := t.files[fd]; known {
 		return name
@@ -418,8 +422,8 @@ func (t *watched) file(id Thread, fd int64) string {
 		name = ""
 	case err != nil:
 		name = "" // it was closed meanwhile
-	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:"):
-		name, _, _ = strings.Cut(name, ":") // pipe:[123]
+	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "pipe:"):
+		name, _, _ = strings.Cut(name, ":") // anon_inode:[eventfd]
 	}
 	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
 	return t.files[fd]
