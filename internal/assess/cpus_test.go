@@ -121,6 +121,22 @@ func TestHardlyActive(t *testing.T) {
 	}
 }
 
+// TestQuotaBound: a service that a quota stops for a third of the time does what it does in two thirds all the while
+// without it, and no more, though its only thread waits for most of its active time.
+func TestQuotaBound(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 12, explain.RunQueue: 22})
+	m.Connected, m.Counted, m.Alone, m.Report.Wall = false, true, true, 60
+	m.Service = service.Service{Kind: service.Process, Name: "redis", PID: 1}
+	m.Throttled, m.Quota, m.Host.CPUs = new(20.0), &service.Quota{File: "/sys/fs/cgroup/x/cpu.max", CPUs: 0.2, Period: 0.1}, 2
+	if l := find(t, m.Levers(), lever.Quota); *l.AtMost < 1./3 || *l.AtMost > 0.45 {
+		t.Errorf("at most %.2f", *l.AtMost)
+	}
+	m.Throttled = new(90.0) // on both CPUs
+	if l := find(t, m.Levers(), lever.Quota); *l.AtMost < 0.6 {
+		t.Errorf("on two CPUs at most %.2f", *l.AtMost)
+	}
+}
+
 // TestCPUSet: no affinity gives a service CPUs that its cpuset keeps from it, so that the step widens the cpuset.
 func TestCPUSet(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50, explain.RunQueue: 50})
