@@ -20,6 +20,7 @@ type blocked struct {
 	unread unread
 	// holders are how often processes held the lock of a file that the service waited for.
 	holders map[int]int
+	next    time.Time // that they are looked at
 }
 
 // Between two looks, at least: 3,000 in a minute. Looking takes at most a part of one CPU.
@@ -34,15 +35,12 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 	w := waits.Open(s.Members)
 	defer w.Close()
 	b.tally, b.pace = w.Tally(), leastPace
-	looks, next := 0, time.Now()
+	looks := 0
 	for end := time.Now().Add(lasts); ctx.Err() == nil && time.Now().Before(end); {
 		w.Look()
 		looks++
 		b.unread.look(s.Members)
-		if now := time.Now(); !now.Before(next) {
-			b.lookAtHolders(s.Members)
-			next = now.Add(max(holdersEach, unreadPause*time.Since(now)))
-		}
+		b.lookAtHolders(s.Members)
 		b.pace = max(leastPace, time.Duration(float64(b.tally.CPU)/float64(looks)/looking))
 		wait(ctx, b.pace)
 	}

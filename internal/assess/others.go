@@ -3,14 +3,17 @@ package assess
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/thread"
 	"hostlab/internal/waits"
 )
 
@@ -87,6 +90,16 @@ func (b *blocked) keeper(members []int) *Other {
 
 // lookAtHolders notes who holds locks of files that processes wait for.
 func (b *blocked) lookAtHolders(list func() []int) {
+	if time.Now().Before(b.next) {
+		return
+	}
+	runtime.LockOSThread() // whose CPU time is counted
+	defer runtime.UnlockOSThread()
+	began, _ := thread.CPUTime()
+	defer func() {
+		now, _ := thread.CPUTime()
+		b.next = time.Now().Add(max(holdersEach, unreadPause*(now-began)))
+	}()
 	all := proc.LockHolders()
 	if len(all) == 0 {
 		return
