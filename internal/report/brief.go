@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/screen"
@@ -60,9 +59,9 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 	found = slices.DeleteFunc(found, func(s string) bool {
 		return strings.Contains(a.Verdict.Text, strings.TrimSuffix(s, "."))
 	})
-	if list := check.ByGain(a.Results, gains(a.Levers)); len(list) > 0 && !a.OnlyService {
+	if list := a.found(); len(list) > 0 && !a.OnlyService {
 		f := list[0]
-		found = append([]string{fmt.Sprintf("%s, %s: %s: %s.", f.ID, f.Severity, f.Title, f.Detail)}, found...)
+		found = append([]string{fmt.Sprintf("%s, %s: %s%s: %s.", f.ID, f.Severity, f.Title, a.whose(f.ID), f.Detail)}, found...)
 	}
 	rest, title := slices.Clone(files), "More"
 	if len(unseen) > 0 {
