@@ -55,7 +55,9 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		unseen = append(unseen, "probes ("+strings.Join(probes, ", ")+")")
 	}
 	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
-	d.Warnings = document.AtMost(few, warnings, "warning")
+	if few > 0 {
+		d.Warnings = document.AtMost(few, warnings, "warning")
+	}
 	found = slices.DeleteFunc(found, func(s string) bool {
 		return strings.Contains(a.Verdict.Text, strings.TrimSuffix(s, "."))
 	})
@@ -67,10 +69,14 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 	if len(unseen) > 0 {
 		rest = append([]string{"Not seen: " + strings.Join(unseen, ", ") + "."}, rest...)
 	}
-	if len(found) > 0 {
+	if len(found) > 0 || few == 0 && len(warnings) > 0 {
 		title = "Findings"
 	}
-	points := document.Points(document.AtMost(few, found, "finding")...)
+	says := document.AtMost(few, found, "finding")
+	if few == 0 {
+		says = append(says, document.AtMost(few, warnings, "warning")...)
+	}
+	points := document.Points(says...)
 	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{points},
 		document.Lines("", append(rest, "--all prints everything that was seen.")...)...)...))
 	return d

@@ -117,17 +117,23 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
-	a.Levers, a.Verdict.Text = lever.Platform(s.Role, judged, a.Results, a.Runs)
-	a.Warnings = slices.Concat(a.Warnings, check.Lapsed(a.Results))
-	if s.Minute == nil || shop {
-		return
-	}
-	if own := s.Minute.Service.Server(slices.Concat(facts.Servers(), facts.Apps)); own != nil {
+	if own := s.own(facts); own != nil && !shop {
 		a.Others = map[string]bool{}
 		for i, r := range check.Run(beside(facts, own), s.Role, check.All()) {
 			a.Others[r.ID] = a.Results[i].Status == check.Finding && r.Status != check.Finding
 		}
 	}
+	its := slices.DeleteFunc(slices.Clone(a.Results), func(r check.Result) bool { return a.Others[r.ID] })
+	a.Levers, a.Verdict.Text = lever.Platform(s.Role, judged, its, a.Runs)
+	a.Warnings = slices.Concat(a.Warnings, check.Lapsed(a.Results))
+}
+
+// own is the server of this host that was watched; nil: none was.
+func (s *Observed) own(facts *host.Facts) *host.Database {
+	if s.Minute == nil {
+		return nil
+	}
+	return s.Minute.Service.Server(slices.Concat(facts.Servers(), facts.Apps))
 }
 
 // beside are the facts of a host as if it had one server, own, or none.

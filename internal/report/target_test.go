@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/host"
+	"hostlab/internal/lever"
 	"hostlab/internal/service"
 	"hostlab/internal/testkit"
 )
@@ -88,5 +90,10 @@ func TestOthersLast(t *testing.T) {
 		testkit.Is(t, first, found[0].ID == "STO-006", pid)
 		testkit.Is(t, !first, found[len(found)-1].ID == "STO-006", pid)
 		testkit.Is(t, first, a.whose("STO-006") == "", pid)
+		for i := range a.Levers {
+			if l := &a.Levers[i]; l.Name == lever.Log {
+				testkit.Is(t, first, slices.Contains(l.Findings(), "STO-006"), pid)
+			}
+		}
 	}
 }
