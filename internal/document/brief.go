@@ -37,5 +37,8 @@ func AtMost(most int, all []string, of string) []string {
 	if len(all) <= most {
 		return all
 	}
-	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, "more "+of)+": --all")
+	if most > 0 {
+		of = "more " + of
+	}
+	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, of)+": --all")
 }
