@@ -118,7 +118,7 @@ func (c Check) Advises(name string) bool {
 
 // Withheld are the lines about what the checks of a role would have set, had an exception not excused it.
 func Withheld(f *host.Facts, r Role, excused map[string]Exception) (lines []string) {
-	for _, c := range all {
+	for _, c := range all() {
 		if e, is := excused[c.ID]; is && c.speaks(f, r) && len(c.advised(f, r)) > 0 {
 			lines = append(lines, e.withheld(c.Title))
 		}

@@ -229,7 +229,7 @@ func Recommended(f *host.Facts, r Role, excused map[string]Exception) (list []se
 	alike := &host.Facts{Databases: f.Databases, Apps: f.Apps, Identity: f.Identity, Virt: f.Virt, Storage: f.Storage,
 		Data: f.Data}
 	alike.Memory.NUMABalancing = f.Memory.NUMABalancing // of which a part stays
-	for _, c := range all {
+	for _, c := range all() {
 		if _, is := excused[c.ID]; !is && c.speaks(f, r) {
 			list = add(list, withAccepted(f, c, r, withoutLowering(f, c.advised(alike, r))))
 		}

@@ -113,7 +113,7 @@ func bigHost() *host.Facts {
 func BenchmarkRun512CPUs(b *testing.B) {
 	f := bigHost()
 	for b.Loop() {
-		Run(f, ProductionDB, all)
+		Run(f, ProductionDB, all())
 	}
 }
 
