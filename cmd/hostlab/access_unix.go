@@ -4,6 +4,8 @@ package main
 
 import (
 	"io/fs"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,3 +25,6 @@ func umask() fs.FileMode {
 	unix.Umask(old)
 	return fs.FileMode(old)
 }
+
+// ignoreSuspend lets Ctrl-Z do nothing.
+func ignoreSuspend() { signal.Ignore(syscall.SIGTSTP) }

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
-	"hostlab/internal/workload/trial"
 )
 
 // mostRuns is as many as a study may have blocks.
@@ -18,7 +17,7 @@ const mostRuns = 10_000
 
 func newWorkload(std streams) *cobra.Command {
 	var (
-		o     trial.Run
+		o     all.Trial
 		out   printing
 		picks []string
 		yes   bool
@@ -125,7 +124,7 @@ Exit status: 0 done, 2 no such workload.`,
 			if err != nil {
 				return err
 			}
-			return described.print(std, trial.Describe(w.Describe()))
+			return described.print(std, all.Describe(w.Describe()))
 		},
 		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
 	}

@@ -1,18 +1,29 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/assess"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/fleet/demo"
 	"hostlab/internal/fleet/web"
+	"hostlab/internal/service"
 	"hostlab/internal/testkit"
 )
 
@@ -85,5 +96,131 @@ func TestDescriptorsAreRead(t *testing.T) {
 		if _, is := descriptor(name); is {
 			t.Errorf("%s is a descriptor of ours", name)
 		}
+	}
+}
+
+// A reader that has gone away is no failure worth a word; what was left changed is.
+func TestClosedPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	fd, err := syscall.Dup(int(w.Fd())) // each file closes its own, at the latest when it is collected
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := os.NewFile(uintptr(fd), os.Stdout.Name())
+	defer stdout.Close()
+	std := streams{nil, stdout, io.Discard}
+	_, err = std.out.Write([]byte("x"))
+	if status, line := outcome(err); status != exitPipe || line != "" {
+		t.Errorf("%v gave %d, %q", err, status, line)
+	}
+	if status, line := outcome(&runner.Cleanup{Err: err}); status != exitFailed || line == "" {
+		t.Errorf("with something left: %d, %q", status, line)
+	}
+	_, err = w.Write([]byte("x")) // a pipe of others
+	if status, line := outcome(err); status != exitFailed || line == "" {
+		t.Errorf("%v gave %d, %q", err, status, line)
+	}
+}
+
+// On a terminal, a document that goes to a file leaves a line on where it went, unless that is not asked for.
+func TestWrote(t *testing.T) {
+	master := testkit.Must(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
+	defer master.Close()
+	testkit.OK(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n := testkit.Must(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
+	tty := testkit.Must(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	defer tty.Close()
+	file := filepath.Join(t.TempDir(), "it.json")
+	for _, args := range [][]string{{"version", "--quiet", "--out", file + ".quiet.json"}, {"version", "--out", file}} {
+		var out bytes.Buffer
+		testkit.Is(t, exitOK, run(t.Context(), args, streams{&bytes.Buffer{}, &out, tty}))
+		testkit.Is(t, "", out.String())
+	}
+	line := testkit.Must(bufio.NewReader(master).ReadString('\n'))(t)
+	testkit.Is(t, "hostlab: wrote "+file+"\r\n", line)
+}
+
+// Each study that could prove a lever is tried, as is the one of log devices.
+func TestCannotTryLooksAtAll(t *testing.T) {
+	m := &assess.Minute{Service: service.Service{Kind: service.Process, PID: os.Getpid()}}
+	_, studies := m.OnService()
+	for study := range cannotTry(t.Context(), m) {
+		if study != "log-device" && !slices.Contains(studies, study) {
+			t.Errorf("%s is no study of a lever", study)
+		}
+	}
+}
+
+// A database is tried as the process that was watched: of several of its name, another may be the busiest.
+func TestCannotTryLooksAtTheWatched(t *testing.T) {
+	m := &assess.Minute{Service: service.Service{Kind: service.Database, Name: "NoSuchDatabase", PID: os.Getpid()}}
+	for study, why := range cannotTry(t.Context(), m) {
+		if strings.Contains(why, m.Service.Name) {
+			t.Errorf("%s: %s", study, why)
+		}
+	}
+}
+
+// TestProcRootHeld: what is read is of the directory that was opened, wherever its name leads later.
+func TestProcRootHeld(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "proc")
+	p := hostProc{}
+	testkit.OK(t, errors.Join(os.Symlink("/proc", link), func() (err error) { p, err = openProc(link); return err }(),
+		os.Remove(link), os.Mkdir(link, 0o755), os.Symlink("7", filepath.Join(link, "self"))))
+	defer unix.Close(p.fd)
+	testkit.Is(t, strconv.Itoa(os.Getpid()), testkit.Must(os.Readlink(p.path("self")))(t), "process")
+}
+
+// TestMountedHere: a mount that this namespace does not have may be another user's.
+func TestMountedHere(t *testing.T) {
+	own := testkit.Must(os.Open("/proc"))(t)
+	defer own.Close()
+	r, w, err := os.Pipe() // of a mount that no namespace has
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if !mountedHere(int(own.Fd())) || mountedHere(int(r.Fd())) || mountedHere(-1) {
+		t.Errorf("/proc %v, a pipe %v", mountedHere(int(own.Fd())), mountedHere(int(r.Fd())))
+	}
+}
+
+// TestExecute: the program is the one that was opened, whatever its path leads to later.
+func TestExecute(t *testing.T) {
+	if os.Getenv("HOSTLAB_TEST_EXECUTE") != "" {
+		fd, err := unix.Open("/bin/echo", unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err == nil {
+			err = execute(fd, []string{"echo", "it", "runs"}, []string{"A=1"})
+		}
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestExecute$")
+	cmd.Env = append(os.Environ(), "HOSTLAB_TEST_EXECUTE=1")
+	testkit.Is(t, "it runs\n", string(testkit.Must(cmd.CombinedOutput())(t)))
+	if err := execute(-1, []string{"x"}, nil); err == nil || !errors.Is(err, unix.EBADF) {
+		t.Errorf("of no descriptor: %v", err)
+	}
+}
+
+// TestProcRootErrors: what is no /proc of the host is refused in one line that says what to do. Under go test this
+// process may be on a host that shows it to be one, where nothing is to be done.
+func TestProcRootErrors(t *testing.T) {
+	for dir, says := range map[string]string{t.TempDir(): "is no /proc", "/no/such": "no such file"} {
+		err := entering(dir)
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", dir, err)
+		}
+		var out, errs bytes.Buffer
+		testkit.Is(t, exitUsage, run(t.Context(), []string{"version", "--proc-root", ""},
+			streams{&bytes.Buffer{}, &out, &errs}), "an empty --proc-root: status", errs.String())
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -163,4 +165,133 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	})
 	daysFlag(cmd, &since, "since", "7d", "`TIME` to go back: 7d, 36h")
 	return cmd
+}
+
+func newFleetExceptions(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, tableForms, &cobra.Command{
+		Use:   "exceptions check [flags] FILE",
+		Short: "What a file of exceptions accepts here, and what has expired",
+		Long: `exceptions check reads a file of exceptions. For each it says whether it accepts
+a finding now, has expired, or matches no finding.
+` + page("exceptions.md") + ` describes the file.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
+		Example: `  hostlab fleet exceptions check exceptions.toml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[0] != "check" {
+				return usagef("expected 'check' and a file: hostlab fleet exceptions check FILE")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
+		list, err := (&exceptions{args[1]}).read()
+		if err != nil {
+			return nil, err
+		}
+		hosts, err := s.Hosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return fleet.ExceptionsDocument(hosts, list, now), nil
+	})
+}
+
+func newFleetPool(std streams) *cobra.Command {
+	o := &fleetOptions{}
+	return showing(std, o, tableForms, &cobra.Command{
+		Use:   "pool [flags] STUDY",
+		Short: "One study on many hosts: mean, spread, the next host",
+		Long: `pool combines the results of one study on several hosts, from the documents of
+'report --format json'. It pools hosts of equal hardware. From three hosts on it
+gives the mean, how much hosts differ, and the prediction interval for the next
+host. Only that interval decides "worthwhile on hosts like these": the mean can
+be precise while hosts differ.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag or study.`,
+		Example: `  hostlab fleet ingest --host db7 report.json
+  hostlab fleet pool live-governor`,
+		Args: takes(1, 1, "one name of a study"),
+	}, func(ctx context.Context, s *store.Store, args []string, _ time.Time) (*document.Document, error) {
+		ran, err := s.Ran(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if len(ran) == 0 {
+			names, err := s.Studies(ctx)
+			switch {
+			case err != nil:
+				return nil, err
+			case len(names) == 0:
+				return nil, usagef("the store has no experiment yet; ingest what 'hostlab report --format json' writes")
+			}
+			return nil, usagef("the store has no experiment of study %q; it has %s", args[0], strings.Join(names, ", "))
+		}
+		return fleet.PoolDocument(args[0], fleet.PoolStudies(ran)), nil
+	})
+}
+
+func newFleetHosts(std streams) *cobra.Command {
+	o, x := &fleetOptions{}, &exceptions{}
+	var where []string
+	outliers := false
+	cmd := showing(std, o, tableForms, &cobra.Command{
+		Use:   "hosts [flags]",
+		Short: "One row per host: age, findings, first lever; or the outliers",
+		Long: `hosts prints one row per host. --where keeps the hosts where a fact has this
+value; several must all hold. 'fleet diff' shows the names of facts. A fact that
+is not known is neither equal nor unequal to anything.
+
+--outliers names hosts whose measurements are far from those of their peers:
+8 or more hosts of equal hardware and role. On average, one in twenty of those
+named is false. Below them stand the facts that set them apart.
+
+Exit status: 0 done, 1 it failed, 2 unusable flag.`,
+		Example: `  hostlab fleet hosts --where memory.swappiness=60
+  hostlab fleet hosts --where 'memory.total<8e9' --where identity.os!=Debian
+  hostlab fleet hosts --outliers`,
+		Args: noArgs,
+	}, func(ctx context.Context, s *store.Store, _ []string, now time.Time) (*document.Document, error) {
+		switch {
+		case outliers && len(where) > 0:
+			return nil, usagef("--where chooses rows of hosts, and --outliers compares all: give one of them")
+		case outliers:
+			return s.Outliers(ctx, now, o.stale)
+		}
+		hosts, err := accepted(ctx, s, x, now)
+		if err != nil {
+			return nil, err
+		}
+		if hosts, err = only(ctx, s, hosts, where); err != nil {
+			return nil, err
+		}
+		return fleet.HostsDocument(hosts, now, o.stale), nil
+	})
+	cmd.Flags().StringArrayVar(&where, "where", nil, "keep hosts where `FACT=VALUE` holds; also != < <= > >=")
+	cmd.Flags().BoolVar(&outliers, "outliers", false, "show hosts that measure unlike their peers")
+	x.flags(cmd)
+	return cmd
+}
+
+// only are the hosts for which all conditions hold.
+func only(ctx context.Context, s *store.Store, hosts []*fleet.Host, where []string) ([]*fleet.Host, error) {
+	for _, text := range where {
+		c, err := fleet.ParseCondition(text)
+		if err != nil {
+			return nil, usagef("--where %q: %w", text, err)
+		}
+		facts, err := s.FactsOf(ctx, []string{c.Path}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(facts) == 0 {
+			return nil, usagef("--where %q: no host has a fact %s; 'hostlab fleet diff' shows what they are called", text,
+				c.Path)
+		}
+		hosts = slices.DeleteFunc(hosts, func(h *fleet.Host) bool {
+			v, known := facts[h.Name][c.Path]
+			return !c.Holds(v, known)
+		})
+	}
+	return hosts, nil
 }

@@ -4,7 +4,14 @@
 package check
 
 import (
+	"bytes"
+	_ "embed"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"hostlab/internal/host"
 	"hostlab/internal/setting"
@@ -54,18 +61,13 @@ type Evidence struct {
 
 // Check is one thing to look at: words, and pure functions of facts.
 type Check struct {
-	ID       string // PWR-001
-	Subject  string // what a finding is about: one of the constants, or ""
-	Title    string // the problem that it finds
-	Why      string // the mechanism, in two or three sentences
-	Source   string // who recommends it
-	Disagree string // where the sources conflict and how it was decided; may be empty
+	ID      string // PWR-001
+	Subject string // what a finding is about: one of the constants, or ""
+	Title   string // the problem that it finds
+	reasons        // from texts.toml
 	// For are the servers that it speaks for: without one of them it does not apply. nil: it holds
 	// on any host.
 	For []Engine
-	// Covers are the parameters of other tools that it judges, by the names in testdata/sources.toml: a sysctl, or
-	// section and option.
-	Covers []string
 	// Severity in each role; a role that is missing is not_applicable.
 	Severity map[Role]Severity
 
@@ -150,15 +152,41 @@ type Result struct {
 	Exception *Exception `json:"exception,omitempty"`
 }
 
-// all holds every check, by subject and number. To add one, add its value to the list of its
-// subject with the next free number. Numbers are never given twice: scripts and reports refer to them.
-var all = slices.Concat(power, windows, uncore, idle, smt, memory, kernel, scheduler, network, cloudNetwork, cards,
-	storage, mounts,
-	cloudVolumes, virt, server)
+// reasons are why a check is made, by its ID in texts.toml. Lines are broken there as a reader likes them.
+type reasons struct {
+	Why      string // the mechanism, in two or three sentences
+	Source   string // who recommends it
+	Disagree string // where the sources conflict and how it was decided; may be empty
+	// Covers are the parameters of other tools that it judges, by the names in testdata/sources.toml: a sysctl, or
+	// section and option.
+	Covers []string
+}
+
+//go:embed texts.toml
+var textFile []byte
+
+// all holds every check, by subject and number. To add one, add its value to the list of its subject with the next free
+// number, and its text to texts.toml. Numbers are never given twice: scripts and reports refer to them.
+var all = sync.OnceValue(func() []Check {
+	list := slices.Concat(power, windows, uncore, idle, smt, memory, kernel, scheduler, network, cloudNetwork, cards,
+		storage, mounts, cloudVolumes, virt, server)
+	told := map[string]reasons{}
+	err := toml.NewDecoder(bytes.NewReader(textFile)).DisallowUnknownFields().Decode(&told)
+	if err != nil || len(told) != len(list) {
+		panic(fmt.Sprintf("texts.toml: %d texts of %d checks: %v", len(told), len(list), err))
+	}
+	line := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	for i := range list {
+		t := told[list[i].ID]
+		t.Why, t.Source, t.Disagree = line(t.Why), line(t.Source), line(t.Disagree)
+		list[i].reasons = t
+	}
+	return list
+})
 
 // All returns every check, in the order of reports: power, idle states, SMT,
 // memory, kernel, network, storage, virtualization and limits.
-func All() []Check { return slices.Clone(all) }
+func All() []Check { return slices.Clone(all()) }
 
 // inProduction weighs a check for the two production roles only.
 func inProduction(db, app Severity) map[Role]Severity {

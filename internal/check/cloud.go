@@ -12,12 +12,6 @@ import (
 var cloudNetwork = []Check{
 	{
 		ID: "NET-010", Title: "Packets held back by the cloud (ENA)",
-		Why: "An instance of EC2 has limits of bandwidth, of packets a second and of tracked connections. Beyond them the " +
-			"cloud queues or drops packets, which shows as retransmissions and as connections that do not open. Each limit has " +
-			"a counter.",
-		Source: "AWS, Monitor network performance for ENA (*_allowance_exceeded)",
-		Disagree: "The counters are since the driver was loaded, and a burst of a second counts too. So this is low; assess " +
-			"shows how many packets were held back in its minute.",
 		Severity: inProduction(Low, Info),
 		absent:   "no network interface counts a cloud's limits; other clouds show them in their monitoring alone",
 		ok:       "no limit held back a packet since the driver was loaded",
@@ -61,12 +55,6 @@ func lookAllowances(f *host.Facts, _ Role) (v view) {
 var cloudVolumes = []Check{
 	{
 		ID: "STO-015", Title: "Volumes asked for more than was bought (EBS)",
-		Why: "A volume of Amazon EBS gives as many requests and bytes a second as were bought, and an instance as many to all " +
-			"its volumes as its type has. Beyond that requests wait, however fast the disks below are. The volume counts for " +
-			"how long it was asked for more.",
-		Source: "AWS, Amazon EBS detailed performance statistics (NVMe log page 0xD0); the bound of a minute is hostlab's own",
-		Disagree: "The times are since the volume was attached, which may be years ago, and backups reach a limit by " +
-			"design. So this is low; assess shows whether a limit holds the service back now.",
 		Severity: inProduction(Low, Info),
 		absent:   "no volume that counts its limits is seen; other clouds show such limits in their monitoring alone",
 		ok:       "no volume was beyond a limit for more than a minute since it was attached",

@@ -18,15 +18,6 @@ const noIdle = "the kernel controls no idle states here (no cpuidle states)"
 var idle = []Check{
 	{
 		ID: "IDL-001", Subject: Idle, Title: "Idle states that take over 70 us to leave",
-		Covers: []string{"cpu/force_latency", "grub/intel_idle.max_cstate", "grub/processor.max_cstate"},
-		Why: "A CPU in a deep idle state needs its exit latency to wake and comes back with cold caches. A database that " +
-			"waits briefly and often, for log writes, locks or clients, pays that at nearly every wait while load is low.",
-		Source: "SAP HANA notes 2205917, 2684254, 3577842 (force_latency 70); sapconf; SAP note 1656250 on AWS; tuned " +
-			"latency-performance, sap-hana, mssql and postgresql (cpu_dma_latency)",
-		Disagree: "The bound differs: 1656250 keeps only C1, tuned latency-performance 3 us, mssql 5 us, postgresql 1 us. " +
-			"The mildest, 70 us, decides here. By Intel's datasheets turbo depends on how many cores are in C0, and on power: " +
-			"cores that stay in C1 leave less of that, so that a single log writer may run slower (measure it). So the older " +
-			"notes' kernel options (max_cstate=1) are not asked for, and only HANA's notes make this high.",
 		Severity: inProduction(High, Medium),
 		absent:   noIdle, ok: "no idle state above 70 us can be entered", fix: disableDeep,
 		look: func(f *host.Facts, _ Role) view {

@@ -14,11 +14,6 @@ import (
 var kernel = []Check{
 	{
 		ID: "KRN-001", Subject: Kernel, Title: "Too few shared memory segments (shmmni)",
-		Covers: []string{"kernel.shmmni"},
-		Why: "HANA and each SAP instance take shared memory segments by the dozen, an Oracle instance some. When the " +
-			"system's number is used up a server does not start.",
-		Source:   "32768: SAP notes 2534844 (HANA) and 1275776; 4096: tuned oracle",
-		Disagree: "Each source speaks for its own server; 4096, the kernel's default, is enough for all others.",
 		For:      forAll(shmmniWants),
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.shmmni"), ok: "enough segments",
@@ -35,12 +30,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-002", Subject: Kernel, Title: "Shared memory segments that must be small (shmmax)",
-		Covers: []string{"kernel.shmmax"},
-		Why: "A database that keeps its cache in one System V segment does not start, or splits it, if the cache is larger " +
-			"than this limit.",
-		Source: "SAP note 941735 (18446744073709551615); tuned oracle (4398046511104)",
-		Disagree: "The note advises to keep the distribution's very large default, tuned oracle sets 4 TiB. A limit that is " +
-			"not below this host's memory is accepted.",
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel does not show kernel.shmmax or the memory's size",
 		ok:       "not below the memory's size", bad: "below the memory's size",
@@ -50,12 +39,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-003", Subject: Kernel, Title: "Too little shared memory in all (shmall)",
-		Covers: []string{"kernel.shmall"},
-		Why: "shmall bounds all System V segments together, in pages. Below the memory's size it stops a database or SAP " +
-			"instance from starting although memory is free.",
-		Source: "SAP note 941735 (1152921504606846720); tuned oracle (1073741824)",
-		Disagree: "As for KRN-002 the values differ and the direction does not: a total that is not below this host's " +
-			"memory is accepted.",
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel does not show kernel.shmall, the page or the memory's size", ok: "not below the memory's size",
 		look: func(f *host.Facts, _ Role) view {
@@ -70,12 +53,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-004", Subject: Kernel, Title: "Too few System V semaphores (sem)",
-		Covers: []string{"kernel.sem"},
-		Why: "Processes of Oracle, HANA and SAP instances wait for each other on semaphores. When sets or semaphores run " +
-			"out, a server does not start.",
-		Source: "tuned sap-hana and sap-netweaver (32000 1024000000 500 32000); tuned oracle (250 32000 100 128)",
-		Disagree: "Each profile speaks for its own server. The larger values are also the kernel's default since 3.19; " +
-			"they are limits and reserve nothing.",
 		For:      engines("hana", "sap", "oracle"),
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.sem"), ok: "enough semaphores", bad: "fewer semaphores than recommended",
@@ -86,13 +63,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-005", Subject: Kernel, Title: "Too few process numbers (pid_max)",
-		Covers: []string{"kernel.pid_max"},
-		Why: "Every thread takes a number. When all are taken no process starts, not even a login. Servers with a thread a " +
-			"session take them by the thousand.",
-		Source: "hostlab's own bound of half of them; 4194304 for SAP on SLES 12 and 15: SAP notes 2578899, 1984787",
-		Disagree: "The notes ask SAP's hosts for the most that the kernel has, whatever runs; the one for SLES 16 " +
-			"(3565382) no longer " +
-			"does. Any other host is judged by the threads that it has.",
 		Severity: inProduction(Low, Low),
 		absent:   hidden("kernel.pid_max") + ", or not how many threads there are", ok: "enough for all threads",
 		look: lookPIDs,
@@ -105,24 +75,12 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-006", Subject: Kernel, Title: "Too few asynchronous I/O requests (aio-max-nr)",
-		Covers: []string{"fs.aio-max-nr"},
-		Why: "Oracle, HANA and InnoDB reserve their asynchronous requests at start. When the system's number is used up they " +
-			"fail to start, or fall back to I/O that blocks.",
-		Source: "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA); else hostlab's own bound of 80 %",
-		Disagree: "The numbers speak for Oracle and HANA. On any other host, what is reserved (aio-nr) is compared with " +
-			"the limit.",
 		Severity: inProduction(Medium, Medium),
 		absent:   hidden("fs.aio-max-nr") + ", or not how many are reserved", ok: "enough asynchronous requests",
 		look: lookAIO, advise: adviseAIO,
 	},
 	{
 		ID: "KRN-007", Subject: Kernel, Title: "Clock source that is slow to read",
-		Why: "Servers read the clock for every wait, statement and log record. tsc is read in some 20 ns without a system " +
-			"call; hpet, acpi_pm and xen take a system call, and often an access to a device, which costs up to " +
-			"microseconds and does not scale with CPUs.",
-		Source: "Scylla perftune (tsc; kvm-clock on KVM)",
-		Disagree: "kvm-clock and Hyper-V's TSC page are accepted, since both are read without a system call. The kernel " +
-			"leaves tsc only if it found it unstable: find out why before forcing it.",
 		Severity: everywhere(High, Medium, Low),
 		absent:   "the kernel names no clock source", ok: "the clock is read without a system call",
 		look: func(f *host.Facts, _ Role) view {
@@ -150,24 +108,12 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-008", Subject: Kernel, Title: "Short NVMe timeout on AWS (io_timeout)",
-		Covers: []string{"sys/nvme_core.io_timeout"},
-		Why: "On AWS an NVMe device may be a volume on the network. If it does not answer for 30 s, the default, the kernel " +
-			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
-			"to come back.",
-		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295 s in nvme_core.io_timeout)",
-		Disagree: "The module's parameter holds for volumes that are attached later, so each volume's own value is judged; " +
-			"that is there since Linux 5.0. Local NVMe disks should keep the default. Kernels before 4.15 hold at most 255 s.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the NVMe driver is not loaded, or shows no timeout", ok: "requests wait as long as the driver can",
 		bad: "a volume that is away for this long is given up", look: lookNVMe, advise: adviseNVMe,
 	},
 	{
 		ID: "KRN-009", Subject: Kernel, Title: "Clock that no time server keeps",
-		Why: "A clock that nobody keeps drifts by seconds a week. Logs of several hosts no longer fit together, and clusters " +
-			"that compare times throw nodes out. It costs no response time.",
-		Source: "adjtimex(2), STA_UNSYNC; lynis; MongoDB, Oracle and SAP ask for a time server",
-		Disagree: "chrony tells the kernel only with rtcsync, and tools of hypervisors and PTP do not: the clock may be " +
-			"right although the kernel does not know. So it is information.",
 		Severity: inProduction(Info, Info),
 		absent:   "nothing tells whether the clock is kept",
 		ok:       "as far as the kernel knows, a program keeps the clock with a time server",
@@ -179,12 +125,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-010", Subject: Kernel, Title: "Processor listed as vulnerable",
-		Covers: []string{"perfspect/Vulnerabilities"},
-		Why: "The kernel lists what is known to be wrong with this processor and what it does about it. Vulnerable means: " +
-			"nothing, or not enough, often since the microcode is old or a mitigation was switched off.",
-		Source: "PerfSpect; kernel documentation, admin-guide/hw-vuln",
-		Disagree: "Mitigations cost time, and some hosts that run one program only do without on purpose. That is a " +
-			"decision about safety, not about response time, so it is information.",
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel lists none", ok: "nothing is listed as vulnerable",
 		bad: "the kernel lists the processor as vulnerable",
@@ -207,12 +147,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-011", Subject: Kernel, Title: "CPUs divided by session (autogroup)",
-		Covers: []string{"kernel.sched_autogroup_enabled"},
-		Why: "The scheduler divides the CPUs among sessions first. A server that was started from a terminal is one session: " +
-			"all its processes together get what one other session gets.",
-		Source: "tuned postgresql (0); sched(7)",
-		Disagree: "Processes in a control group with CPU settings are not divided so, which is most of what systemd starts. " +
-			"So it is information, for PostgreSQL alone.",
 		For:      engines("postgresql"),
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   hidden("kernel.sched_autogroup_enabled"), ok: "sessions get no share of their own",
@@ -222,12 +156,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-012", Subject: Kernel, Title: "No panic after a kernel error, for Oracle",
-		Covers: []string{"kernel.panic_on_oops"},
-		Why: "After an error in the kernel the host may go on without the part that failed: sessions hang for locks that " +
-			"nobody gives back, and a cluster sees a node that still answers. After a panic the other node takes over at once.",
-		Source: "1: tuned oracle; Oracle's installation guides",
-		Disagree: "A single server may prefer to go on until a person looks. So it is judged for Oracle alone, with the " +
-			"least severity.",
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("kernel.panic_on_oops"), ok: "the host stops at a kernel error",
@@ -236,12 +164,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-013", Subject: Kernel, Title: "Too few open files in all (file-max), for Oracle",
-		Covers: []string{"fs.file-max"},
-		Why: "Each of Oracle's processes opens all files that it needs: hundreds of them, for thousands of processes. When " +
-			"the system's number is used up no file can be opened.",
-		Source: "6815744: tuned oracle; Oracle's installation guides",
-		Disagree: "systemd sets the most that there can be at boot (since 240), so a lower value is one that a person has " +
-			"set.",
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("fs.file-max"), ok: "as many as Oracle wants", bad: "fewer than Oracle wants",
@@ -249,11 +171,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-014", Subject: Kernel, Title: "Too few System V message queues (msgmni)",
-		Covers: []string{"kernel.msgmni"},
-		Why: "SAP BusinessObjects' servers talk over message queues. When the system's number is used up a server " +
-			"does not start.",
-		Source:   "1024: saptune's note SAP_BOBJ",
-		Disagree: "The kernel's default has been 32000 since Linux 3.19, so a lower value is one that a person has set.",
 		For:      engines("sap"),
 		Severity: map[Role]Severity{ProductionApp: Low},
 		absent:   hidden("kernel.msgmni"), ok: "enough message queues", bad: "fewer than recommended",
@@ -261,12 +178,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-015", Subject: Kernel, Title: "HANA's guest that reads kvm-clock, not tsc",
-		Covers: []string{"sysfs/current_clocksource"},
-		Why: "HANA reads the clock millions of times a second. kvm-clock asks a page of the hypervisor and computes at each " +
-			"reading, while tsc is one instruction and a multiplication.",
-		Source: "tuned sap-hana-kvm-guest (tsc)",
-		Disagree: "tsc in a guest is right only where the hypervisor keeps it so over a migration. For other databases " +
-			"kvm-clock is good enough (KRN-007).",
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "the kernel names no clock source, or offers no tsc", ok: "the guest reads tsc", bad: "the guest reads " +
@@ -275,12 +186,6 @@ var kernel = []Check{
 	},
 	{
 		ID: "KRN-016", Subject: Kernel, Title: "Accelerators without work queues (DSA, IAA)",
-		Covers: []string{"perfspect/DSA work queues", "perfspect/IAA work queues"},
-		Why: "The processor has engines that copy and compress memory without its cores. Programs reach them through work " +
-			"queues, of which none is set up.",
-		Source: "PerfSpect",
-		Disagree: "Only programs that know them use them, and most databases do not: ask your vendor first. So it is " +
-			"information only.",
 		Severity: inProduction(Info, Info),
 		absent:   "the processor has no such accelerators, or their driver is not loaded",
 		ok:       "each accelerator has a work queue",

@@ -12,15 +12,6 @@ import (
 var mounts = []Check{
 	{
 		ID: "STO-009", Subject: Log, Title: "File system mounted without flushes (barriers)",
-		Covers: []string{"filesystem/xfs_options"},
-		Why: "A barrier makes the file system wait until the disk has what it was given before. Without, a flush returns " +
-			"while the data are in the disk's cache: after a power failure commits are lost that were confirmed, and the " +
-			"file system itself may be damaged.",
-		Source: "SAP notes 2578899, 2684254 (remove nobarrier); PostgreSQL documentation on reliability; ext4(5); SUSE " +
-			"support document 000020240 (XFS first ignores and then refuses it); kernel documentation on overlayfs " +
-			"(volatile); mount.cifs(8)",
-		Disagree: "Once it was advised for disks with a battery. Such disks ignore the flush by themselves and cost " +
-			"nothing, so nobarrier gains nothing there, and XFS has dropped it (Linux commit 1c02d502c208).",
 		Severity: everywhere(High, High, Low),
 		ok:       "by their options, the file systems hand flushes on to their disks",
 		bad:      "flushes do not reach the disk: commits are lost when power fails",
@@ -29,10 +20,6 @@ var mounts = []Check{
 	},
 	{
 		ID: "STO-010", Subject: Log, Title: "NFS mounted soft",
-		Why: "A soft mount gives an error to the database when the server does not answer for some time. A database " +
-			"takes that for a broken disk: it stops, or loses a write that it thought done. A hard mount waits.",
-		Source: "PostgreSQL documentation, Creating a Database Cluster, NFS (hard); nfs(5): soft can corrupt data; SAP " +
-			"note 3024346",
 		Severity: everywhere(High, High, Low),
 		ok:       "the database waits for its NFS server",
 		bad:      "a pause of the NFS server becomes an error of the database's disk",
@@ -56,27 +43,12 @@ var mounts = []Check{
 	},
 	{
 		ID: "STO-011", Subject: Log, Title: "Few requests and small TCP buffers of NFS",
-		Covers: []string{"sunrpc.tcp_max_slot_table_entries", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem",
-			"net.ipv4.tcp_wmem",
-			"net.core.netdev_max_backlog", "net.ipv4.tcp_no_metrics_save"},
-		Why: "All requests to an NFS server share one connection. Where its buffers are small, a backup or a savepoint " +
-			"makes the log's writes wait. Linux adds slots for requests up to 65536, and NetApp's servers work on 128 of a " +
-			"connection at a time: with NFSv3 further ones wait there, and the server then holds the connection back.",
-		Source: "SAP note 3024346 (NetApp: 128 slots, 16 MiB); SUSE support document 000019281; Google NetApp Volumes, " +
-			"Linux NFS concurrency (128 for each connection of NFSv3)",
-		Disagree: "The note is about HANA on NetApp. Other servers may take more than 128 requests, and NFSv4.1 agrees on " +
-			"a number by itself. So more than 128 is information unless HANA's files lie on NFSv3. Over a short way TCP " +
-			"seldom needs 16 MiB, so this is the least severity, and a larger buffer is never lowered.",
 		Severity: inProduction(Low, Low),
 		ok:       "as the note asks for, or larger buffers", bad: "smaller than the note asks for",
 		look: lookNFS, goals: nfsWanted,
 	},
 	{
 		ID: "STO-012", Subject: Log, Title: "Time in which all tasks wait for I/O (pressure)",
-		Why: "In this share of the last five minutes no task could go on, since all that had work waited for a disk or for a " +
-			"page to be read. No setting of the CPUs helps then.",
-		Source:   "kernel documentation, accounting/psi.rst (full); 10 % is a bound of ours",
-		Disagree: "A host whose only work is a backup waits by design. Look at the time at which users wait.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel accounts no pressure", ok: "at most 10 % of the last five minutes",
 		bad: "nothing could run for a good part of the last five minutes, since all waited for I/O", fix: whoWaits,
@@ -87,11 +59,6 @@ var mounts = []Check{
 	},
 	{
 		ID: "STO-013", Subject: Log, Title: "One queue of a virtual disk for all CPUs",
-		Why: "With one queue all virtual CPUs put their requests through one lock, and one of them takes all interrupts. " +
-			"With a queue for each, a request ends on the CPU that made it.",
-		Source: "libvirt documentation on disks (driver queues); QEMU since 5.2 gives a queue to each CPU by itself",
-		Disagree: "The measurement that made it QEMU's default gained 1 to 4 %. So it is information: it counts only where a " +
-			"disk does tens of thousands of requests a second.",
 		Severity: inProduction(Info, Info),
 		absent:   "no virtio disk is seen, or there are fewer than 4 CPUs", ok: "virtual disks have several queues",
 		bad:  "all CPUs share one queue to a virtual disk",
@@ -115,13 +82,6 @@ var mounts = []Check{
 	},
 	{
 		ID: "STO-014", Subject: Log, Title: "Pages written twice on a device that tears none",
-		Why: "InnoDB writes each page to its doublewrite buffer first, and PostgreSQL writes a page whole into the log after " +
-			"each checkpoint, in case power fails within a write. Some devices write a page wholly or not at all.",
-		Source: "kernel documentation, ABI/stable/sysfs-block (atomic_write_unit_max_bytes, Linux 6.11); AWS documentation, " +
-			"Torn write prevention (16 KiB, doublewrite off)",
-		Disagree: "The kernel promises it only for writes that ask (RWF_ATOMIC). Neither InnoDB nor PostgreSQL asks. So it also " +
-			"takes direct I/O, aligned files and a file system that splits no page. hostlab cannot see these, so it is " +
-			"information: ask your vendor before you switch a guard off.",
 		For:      engines("postgresql", "mariadb", "mysql"),
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel shows no atomic writes of the device with the data (before Linux 6.11)",

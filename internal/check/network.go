@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hostlab/internal/host"
@@ -11,13 +12,6 @@ import (
 var network = []Check{
 	{
 		ID: "NET-001", Subject: Kernel, Title: "Short queue of connections to accept (somaxconn)",
-		Covers: []string{"net.core.somaxconn"},
-		Why: "The kernel keeps new connections in a queue until the server accepts them, and cuts the length that the " +
-			"server asks for to somaxconn. When a pool of clients connects at once, those that find it full try again " +
-			"after a second or more.",
-		Source: "2048: tuned throughput-performance; 4096: SAP note 2382421, and the kernel's default since 5.4",
-		Disagree: "A server that asks for a short queue gets that one, whatever the limit: PostgreSQL asks for some twice " +
-			"max_connections.",
 		Severity: inProduction(Low, Low),
 		absent:   hidden("net.core.somaxconn"), ok: "a queue is as long as the server asks for, up to 2048 and more",
 		bad:   "a server gets a shorter queue than it may ask for; it takes a new limit when it listens anew",
@@ -25,12 +19,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-002", Subject: Kernel, Title: "Connections dropped at a full queue",
-		Why: "A connection that finds its server's queue full is dropped without a word. The client tries again after a " +
-			"second, then after two more: its user sees a login that hangs, and the server sees nothing.",
-		Source: "kernel documentation, networking/snmp_counter.rst (ListenOverflows, ListenDrops); more than 1 in 1000 is a " +
-			"bound of ours",
-		Disagree: "The counters are those since boot, of all servers in this network namespace. One storm of logins long ago " +
-			"looks like a steady loss: look whether they still grow.",
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel does not show these counters", ok: "at most 1 in 1000 connections was dropped since boot",
 		fix: remedy{script(
@@ -48,12 +36,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-003", Subject: Kernel, Title: "Slow start of TCP after a pause",
-		Covers: []string{"net.ipv4.tcp_slow_start_after_idle"},
-		Why: "After a pause of some round trips TCP sends with its smallest window again. What HANA's nodes send each other, " +
-			"and what goes to NFS, comes in bursts: each burst then takes more round trips than the network needs.",
-		Source: "0: SAP notes 2382421 (HANA), 3024346 (NFS)",
-		Disagree: "RFC 2861 wants it, to spare networks whose load has changed meanwhile. Within a data centre it only " +
-			"costs. Others than SAP do not name it.",
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "HANA is not seen running, and no log directory lies on NFS",
 		ok:       "TCP goes on where it was before a pause", bad: "TCP starts slowly after each pause",
@@ -61,14 +43,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-004", Subject: Kernel, Title: "Dead connections that are noticed late",
-		Covers: []string{"net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes",
-			"net.ipv4.tcp_retries2"},
-		Why: "Firewalls and balancers forget a connection that is idle for some minutes. The next statement then waits until " +
-			"TCP gives it up, and a client that is gone keeps its session and its locks until a probe finds out: after two " +
-			"hours by default.",
-		Source: "300 s, 75 s, 9 probes: SAP note 1410736; 1250 s: SAP note 1680803 (ASE); 8 retries: SAP note 2993054 (Azure)",
-		Disagree: "Connections are probed only where the server asks for it, and PostgreSQL, MariaDB and others have times " +
-			"of their own for that. So this is judged for SAP's servers alone.",
 		For:      engines("hana", "sap", "ase"),
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows none of these times",
@@ -77,14 +51,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-005", Subject: Kernel, Title: "Parts of TCP switched off",
-		Covers: []string{"net.ipv4.tcp_window_scaling", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack",
-			"net.ipv4.tcp_moderate_rcvbuf"},
-		Why: "Without window scaling a connection carries 64 KiB in a round trip: 6 MB/s at 10 ms, on any network. Without " +
-			"selective acknowledgements one lost packet sends many again, and without timestamps round trips are known badly. " +
-			"Replication and backups over a distance feel it first.",
-		Source: "1: SAP notes 2382421, 3024346; the kernel's defaults",
-		Disagree: "Old guides for hardening switch timestamps off, since they show how long a host is up; since Linux 4.10 " +
-			"each connection has an offset of its own. On Azure timestamps are not judged, as in SAP's note.",
 		Severity: inProduction(Low, Low),
 		absent:   "the kernel shows none of them", ok: "all parts of TCP are in use",
 		bad: "a part of TCP that speeds long ways is " +
@@ -93,12 +59,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-006", Subject: Kernel, Title: "Small socket buffers for Oracle and SQL Server",
-		Covers: []string{"net.core.rmem_default", "net.core.rmem_max", "net.core.wmem_default", "net.core.wmem_max"},
-		Why: "A server that sets its sockets' buffers by itself gets no more than these limits, and UDP has no other. " +
-			"Oracle's cluster sends its blocks over UDP: where the receive buffer is full they are lost and sent again.",
-		Source: "tuned oracle and mssql (262144, 4194304, 262144, 1048576); Oracle's installation guides",
-		Disagree: "Servers that leave their buffers to TCP need none of this: TCP has limits of its own, and " +
-			"sizes them as it goes. So other databases are not judged.",
 		For:      engines("oracle", "sqlserver"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   "the kernel does not show these limits", ok: "not below the profiles' values",
@@ -106,10 +66,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-007", Subject: Kernel, Title: "Too few half-open connections for HANA",
-		Covers: []string{"net.ipv4.tcp_max_syn_backlog"},
-		Why: "While a client has not confirmed its connection the kernel remembers it in a queue. When many services of a " +
-			"HANA system connect at once and it is full, the kernel answers with SYN cookies and warns of an attack.",
-		Source:   "8192: SAP note 2382421",
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("net.ipv4.tcp_max_syn_backlog"), ok: "as many as the note asks for",
@@ -118,11 +74,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-008", Subject: Kernel, Title: "Too few tries to open a connection, for HANA",
-		Covers: []string{"net.ipv4.tcp_syn_retries"},
-		Why: "Under load a service of HANA may answer a connection late. With the kernel's default of 6 the client gives " +
-			"up after one to two minutes, although the service would have answered.",
-		Source:   "8: SAP note 2382421, for HANA 1 up to revision 122.14 and HANA 2 SPS 00",
-		Disagree: "Newer revisions do not need it, and saptune sets it for all. So it is information only.",
 		For:      engines("hana"),
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   hidden("net.ipv4.tcp_syn_retries"), ok: "as many as the note asks for", bad: "fewer than the note asks for",
@@ -130,12 +81,6 @@ var network = []Check{
 	},
 	{
 		ID: "NET-009", Subject: Kernel, Title: "Too few ports for outgoing connections, for Oracle",
-		Covers: []string{"net.ipv4.ip_local_port_range"},
-		Why: "Each outgoing connection takes a port of this range. Oracle's cluster and its links to other databases open " +
-			"many, and fail when none is left.",
-		Source: "9000 to 65499: tuned oracle; Oracle's installation guides (9000 to 65500)",
-		Disagree: "A wider range may hold the port of a server that is stopped just then, which cannot start again: reserve " +
-			"those (net.ipv4.ip_local_reserved_ports). Other databases open few, and are not judged.",
 		For:      engines("oracle"),
 		Severity: map[Role]Severity{ProductionDB: Low},
 		absent:   hidden("net.ipv4.ip_local_port_range"), ok: "as wide as Oracle wants", bad: "narrower than Oracle wants",
@@ -204,3 +149,54 @@ func portsWanted(f *host.Facts) []goal {
 func blanks(list []int) string { return strings.Trim(fmt.Sprint(list), "[]") }
 
 func onAzure(f *host.Facts) bool { return strings.Contains(f.Virt.Hypervisor.Or(""), "Azure") }
+
+// cards holds the checks of network cards and of who serves them.
+var cards = []Check{
+	{
+		ID: "NET-011", Subject: Kernel, Title: "One CPU that takes all packets of a network card",
+		Severity: inProduction(Info, Info),
+		absent:   "no network card that is up shows here, as in a container's own network, or there are fewer than 4 CPUs",
+		ok:       "several CPUs take packets", bad: "one CPU takes all packets of a network card",
+		left: "how many queues a card should have depends on its load",
+		look: lookCards,
+	},
+}
+
+// down reports a card that takes no packets, whatever its queues are. Drivers may leave the state unknown.
+func down(c host.NetworkCard) bool {
+	return slices.Contains([]string{"down", "lowerlayerdown", "notpresent"}, c.Link.Or(""))
+}
+
+func lookCards(f *host.Facts, _ Role) view {
+	v := see(hiddenDisks(f)...) // and with them all of /sys
+	if f.Topology.Threads.Or(0) < 4 && f.Topology.Threads.State == host.StateOK {
+		return v
+	}
+	for _, c := range f.Network.Cards {
+		if down(c) {
+			continue
+		}
+		spread := len(c.Steered.Or(nil)) > 1
+		queues := read(c.Receive, func(n int64) bool { return spread || n > 1 })
+		served := read(c.Served, func(cpus []int) bool { return spread || len(cpus) != 1 })
+		v.readings = append(v.readings, queues, served, aside(c.Steered))
+		if !queues.bad && !served.bad {
+			continue
+		}
+		if c.Steered.State != host.StateOK && c.Steered.State != host.StateAbsent { // it may be spread
+			v.readings = append(v.readings, needed(c.Steered))
+		}
+		if queues.bad {
+			v.fix = append(v.fix, run("ethtool", "-l", c.Name).noting("how many queues it can have; ethtool -L sets them"))
+		} else {
+			v.fix = append(v.fix, run("hostlab", "settings", "irq_affinity").noting("where its interrupts may arrive; "+
+				"irqbalance spreads them"))
+		}
+		v.fix = append(v.fix, remark("with one queue: write a set of CPUs, in hexadecimal, into its queues/rx-0/rps_cpus "+
+			"below /sys/class/net"))
+	}
+	if len(v.readings) > 0 {
+		v.readings = append(v.readings, needed(f.Topology.Threads))
+	}
+	return v
+}

@@ -3,10 +3,14 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/lazyre"
+	"hostlab/internal/setting"
 )
 
 // reading is one value that a check judges: where it was read, how it is shown,
@@ -173,3 +177,135 @@ func present(rs []reading) []reading {
 	}
 	return out
 }
+
+// goal is a value that a setting should have here. It is advised only where the reading is wrong, so that no
+// advice lowers a limit that is higher.
+type goal struct {
+	setting, value string
+	reading        reading
+}
+
+// raised wants a number that is not below the one that a source names.
+func raised(setting string, f host.Fact[int64], n int64) goal {
+	return goal{setting, fmt.Sprint(n), read(f, atLeast(n))}
+}
+
+// lowered wants a number that is not above the one that a source names.
+func lowered(setting string, f host.Fact[int64], n int64) goal {
+	return goal{setting, fmt.Sprint(n), read(f, func(v int64) bool { return v <= n })}
+}
+
+// readings are those of a list of wanted values.
+func readings(list []goal) (out []reading) {
+	for _, w := range list {
+		out = append(out, w.reading)
+	}
+	return out
+}
+
+// unread says that nobody has looked: the host is one of a kind, for which a profile is written.
+func (g goal) unread() bool {
+	return g.reading.path == noSource && g.reading.state == host.StateAbsent
+}
+
+// missed are the assignments of goals that are not reached, or of which nothing is known on hosts of a kind.
+func missed(goals []goal) (list []setting.Assignment) {
+	for _, g := range goals {
+		if g.setting != "" && (g.unread() || len(wrong([]reading{g.reading})) > 0) {
+			list = append(list, setting.Assignment{Name: g.setting, Value: g.value})
+		}
+	}
+	return list
+}
+
+// share shows a share of time as pressure has it.
+func share(v float64) string { return fmt.Sprintf("%.2f %% of the last 5 minutes", 100*v) }
+
+// maskedCPUs is the reading of a host whose /sys is hidden, which tells nothing of its processor.
+func maskedCPUs(f *host.Facts) []reading {
+	if f.Topology.Present.State == host.StateMasked {
+		return []reading{whole(f.Topology.Present)}
+	}
+	return nil
+}
+
+func agesWanted(f *host.Facts) []goal {
+	within := func(most float64) func(float64) bool { return func(v float64) bool { return v > 0 && v <= most } }
+	return []goal{{"dirty_expire_centisecs", "500", read(f.Memory.DirtyExpire, within(5))},
+		{"dirty_writeback_centisecs", "100", read(f.Memory.DirtyWriteback, within(1))}}
+}
+
+func filesWanted(f *host.Facts) []goal {
+	const want = 6815744
+	return []goal{{"file_max", strconv.Itoa(want), read(f.Kernel.FileMax, atLeast[uint64](want))}}
+}
+
+func guestClockWanted(f *host.Facts) []goal {
+	offered := f.Kernel.Clocksources
+	v, ok := offered.Get()
+	if ok && !strings.Contains(fmt.Sprintf(" %s ", v), " tsc ") {
+		return nil
+	}
+	name := "clocksource"
+	if !ok {
+		name = "" // nobody knows whether tsc is offered
+	}
+	now := f.Kernel.Clocksource
+	r := read(now, func(v string) bool { return v != "kvm-clock" })
+	r.context = r.state == host.StateOK && now.Value != "tsc" && now.Value != "kvm-clock" // of which KRN-007 speaks
+	return []goal{{name, "tsc", r}, {reading: needed(offered)}}
+}
+
+// unitName is what systemd takes as the name of a unit that a drop-in can change; scopes have none.
+var unitName = lazyre.New(`^[A-Za-z0-9:_.@\\-]+\.(service|slice)$`)
+
+// unitOf is the unit of this host's systemd that a control group is of: a service, or a slice of services. "" where it
+// is another's: a session's, a container's, that of a user's own systemd, or a group that a service made for itself.
+func unitOf(group string) string {
+	words := strings.Split(strings.Trim(group, "/"), "/")
+	unit := words[len(words)-1]
+	for _, above := range words[:len(words)-1] {
+		if !strings.HasSuffix(above, ".slice") {
+			return ""
+		}
+	}
+	if !unitName.MatchString(unit) || strings.HasPrefix(unit, "user@") {
+		return ""
+	}
+	return unit
+}
+
+// serviceOf is the service that started a server; "" where no drop-in of this host's can change that.
+func serviceOf(d host.Database) string {
+	if unit := unitOf(d.Limits.Cgroup.Or("")); strings.HasSuffix(unit, ".service") {
+		return unit
+	}
+	return ""
+}
+
+// limitedBy is the unit that a limit of a server is of, by the limit's file: the server's own, or one above it.
+func limitedBy(d host.Database, file string) string {
+	for group := d.Limits.Cgroup.Or(""); len(group) > 1; group = path.Dir(group) {
+		if strings.HasSuffix(path.Dir(file), group) {
+			return unitOf(group)
+		}
+	}
+	return ""
+}
+
+// dropIn writes lines into a file of their own beside a unit's: to write it twice leaves it as it is.
+func dropIn(unit, key string, lines ...string) remedy {
+	dir, section := "/etc/systemd/system/"+unit+".d", "Service"
+	if path.Ext(unit) == ".slice" {
+		section = "Slice"
+	}
+	return remedy{
+		run("sudo", "mkdir", "-p", dir),
+		{format: `[` + section + `]\n` + strings.Repeat(`%s\n`, len(lines)), words: lines,
+			into: []string{dir + "/90-hostlab-" + key + ".conf"}},
+		run("sudo", "systemctl", "daemon-reload").noting("an override.conf of 'systemctl edit' would override this file"),
+	}
+}
+
+// restart stands below what a server takes over when it starts.
+var restart = remark("it takes effect when the server restarts: restart it when you can")

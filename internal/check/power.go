@@ -22,29 +22,12 @@ const (
 var power = []Check{
 	{
 		ID: "PWR-001", Subject: Frequency, Title: "CPU governor that may lower the frequency",
-		Covers: []string{"cpu/governor", "perfspect/Scaling Governor"},
-		Why: "A governor other than performance lowers the clock when CPUs look idle and raises it only after it " +
-			"has seen load for some milliseconds. A request that computes for a few milliseconds and then waits for " +
-			"the database runs mostly at the low clock, so its CPU time and response time grow although the machine " +
-			"is nearly idle.",
-		Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, " +
-			"3577842; Scylla perftune; PerfSpect; pyperf",
-		Disagree: "All recommend performance. Under acpi-cpufreq, powersave pins the lowest frequency; under " +
-			"intel_pstate and amd-pstate-epp the same word lets the hardware choose, whose preference PWR-003 judges.",
 		Severity: inProduction(High, High),
 		absent:   noCPUFreq, ok: "the governor asks for full frequency at all times",
 		look: lookGovernor,
 	},
 	{
 		ID: "PWR-003", Subject: Frequency, Title: "Processors asked to save energy (EPP)",
-		Covers: []string{"cpu/energy_performance_preference", "cpu/min_perf_pct", "perfspect/Energy Performance Preference",
-			"perfspect/EPP with ELC"},
-		Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
-			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
-		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
-		Disagree: "Notes written for older processors name EPB only. While the governor is performance, intel_pstate " +
-			"refuses every value but performance (before Linux 5.10 it refuses performance, too). EPP may keep an older " +
-			"value after a change of governor: set the governor first, then EPP, and read both back.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the frequency driver has no EPP", ok: "EPP prefers performance",
 		bad:  "the hardware may trade response time for energy",
@@ -53,11 +36,6 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-004", Subject: Frequency, Title: "Processors biased towards saving energy (EPB)",
-		Covers: []string{"cpu/energy_perf_bias", "perfspect/Energy Performance Bias", "perfspect/EPB with ELC"},
-		Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
-			"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
-		Source:   "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
-		Disagree: "Where a processor has EPP, EPP outweighs it, so that alone is judged there (PWR-003).",
 		Severity: inProduction(Low, Low),
 		absent:   "the processor offers no EPB", ok: "EPB is 0 (performance)",
 		look: func(f *host.Facts, _ Role) (v view) {
@@ -79,12 +57,6 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) switched off",
-		Covers: []string{"cpu/boost", "perfspect/Intel Turbo Boost"},
-		Why: "Boost lets cores run above their base frequency while power and temperature allow. Without it a single " +
-			"thread, such as a log writer or a serial query, is held at the base frequency even when all other cores sleep.",
-		Source: "tuned throughput-performance and latency-performance; PerfSpect",
-		Disagree: "pyperf turns boost off, since a fixed clock makes benchmarks repeatable. A production system wants " +
-			"the speed; turn it off only for the length of a measurement.",
 		Severity: inProduction(High, High),
 		absent:   "no boost control is visible", ok: "boost is allowed",
 		bad:  "boost is switched off; the highest frequencies are out of reach",
@@ -92,12 +64,6 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-007", Subject: Frequency, Title: "Frequency capped by a setting",
-		Why: "scaling_max_freq and max_perf_pct cap the clock below what the processor can do, at full load as well. A cap " +
-			"left behind by a power-saving tool or a measurement costs every CPU-bound second in proportion.",
-		Source: "pyperf; tuned throughput-performance (max_perf_pct 100); kernel documentation on cpufreq",
-		Disagree: "pyperf raises scaling_min_freq too; the other sources leave that to the governor. With acpi-cpufreq " +
-			"the highest P-state is compared, because cpuinfo_max_freq may name a boost frequency above the table that " +
-			"scaling_max_freq never reaches.",
 		Severity: inProduction(High, High),
 		absent:   noCPUFreq, ok: "CPUs may reach their highest frequency",
 		look: func(f *host.Facts, _ Role) view {
@@ -131,11 +97,6 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-008", Subject: Frequency, Title: "Frequency capped by the firmware",
-		Why: "The firmware can withdraw the upper P-states (ACPI _PPC), for a power cap, a failed supply or heat. The " +
-			"operating system obeys silently, so the machine is slow while every setting in it looks right.",
-		Source: "kernel documentation on cpufreq (bios_limit)",
-		Disagree: "One set of published measurements found that switching power management off in the firmware made " +
-			"serial queries slower, because turbo went with it: lift the cap, do not turn everything off.",
 		Severity: inProduction(High, High),
 		absent:   "the frequency driver reports no limit of the firmware", ok: "the firmware sets no limit",
 		fix: remedy{run("sudo", "ipmitool", "dcmi", "power", "get_limit"),
@@ -152,10 +113,6 @@ var power = []Check{
 	},
 	{
 		ID: "PWR-009", Subject: Frequency, Title: "Firmware not asked for performance",
-		Covers: []string{"acpi/platform_profile"},
-		Why: "The platform profile tells the firmware how to weigh speed against heat and noise. In low-power or balanced " +
-			"it may lower the power limits under the operating system's settings.",
-		Source:   "tuned throughput-performance and latency-performance",
 		Severity: inProduction(Medium, Medium),
 		absent:   "the firmware has no platform profiles", ok: "the firmware is asked for performance",
 		look: func(f *host.Facts, _ Role) view {

@@ -26,8 +26,8 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // Find returns the check of an ID, in upper or lower case.
 func Find(id string) (Check, error) {
-	ids := make([]string, len(all))
-	for i, c := range all {
+	ids := make([]string, len(all()))
+	for i, c := range all() {
 		if ids[i] = c.ID; strings.EqualFold(c.ID, strings.TrimSpace(id)) {
 			return c, nil
 		}

@@ -12,13 +12,6 @@ import (
 var scheduler = []Check{
 	{
 		ID: "KRN-017", Subject: Kernel, Title: "Kernel that preempts PostgreSQL without huge pages",
-		Why: "PostgreSQL finds a free buffer under a spinlock and touches shared memory there. Without huge pages the touch " +
-			"is often a page fault. A kernel that preempts within the fault leaves all other backends spinning meanwhile.",
-		Source: "Salvatore Dipietro on the Linux kernel mailing list, 2026-04-03: 98,565 to 50,751 transactions a second " +
-			"from none to lazy, with 96 CPUs, 1,024 clients and a cache of 120 GB without huge pages",
-		Disagree: "The kernel's maintainers keep the models lazy and full; none is gone from x86 and arm64 with 7.0. They ask " +
-			"programs to use huge pages or rseq's time slice extension. Nobody has measured it below 96 CPUs or with a small " +
-			"cache, so it counts from 64 CPUs and 8 GiB on.",
 		For:      engines("postgresql"),
 		Severity: map[Role]Severity{ProductionDB: Medium},
 		absent:   "no PostgreSQL with a cache of 8 GiB is seen, or fewer than 64 CPUs, for which nobody has reported it",
@@ -52,10 +45,6 @@ var scheduler = []Check{
 	},
 	{
 		ID: "KRN-018", Subject: Kernel, Title: "Scheduler that a program has replaced (sched_ext)",
-		Why: "A BPF program decides which thread runs. Priorities, quotas of control groups and slices then mean what that " +
-			"program makes of them, and it ends when its process ends.",
-		Source:   "kernel documentation, scheduler/sched-ext.rst",
-		Disagree: "Some hosts run one on purpose, for games or for large fleets. So it is information.",
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel has no sched_ext", ok: "the kernel's own scheduler decides",
 		bad:  "a BPF program decides which thread runs",
@@ -68,12 +57,6 @@ var scheduler = []Check{
 	},
 	{
 		ID: "KRN-019", Subject: Kernel, Title: "Slices of the scheduler below the kernel's own",
-		Why: "A thread may run for a slice before another of its CPU does, if both want it. Short slices mean more switches, " +
-			"each with cold caches, and more moments at which a thread with a spinlock is taken from its CPU.",
-		Source: "Linux, kernel/sched/fair.c (0.70 ms, in older kernels 0.75 ms, for one CPU, and as much again each time " +
-			"that the CPUs double, up to 8; judged by 0.70 ms); tuned throughput-performance, postgresql (10 ms), mssql (15 ms)",
-		Disagree: "The kernel's own slice is shorter than tuned's, and suits services that answer quickly: so only what " +
-			"someone has made shorter still is named. Nobody has published a gain of longer slices under EEVDF.",
 		Severity: inProduction(Info, Info),
 		absent:   "the kernel shows no slice here: it stands in debugfs, which may not be mounted",
 		ok:       "as long as the kernel's own, or longer", bad: "slices are shorter than the kernel's own",

@@ -17,13 +17,6 @@ import (
 var server = []Check{
 	{
 		ID: "SRV-001", Subject: Memory, Title: "Large cache without huge pages, or unused ones",
-		Covers: []string{"vm.nr_hugepages"},
-		Why: "A cache of many gigabytes in pages of 4 KiB needs page tables of its own in each process of the server, and " +
-			"misses the processor's translation cache all the time. Huge pages that are reserved and not used are memory " +
-			"that nobody can have.",
-		Source: "PostgreSQL documentation, Linux Huge Pages; Oracle documentation on HugePages; MySQL documentation on " +
-			"large pages; the bounds of 8 GiB and 1 GiB are hostlab's own",
-		Disagree: "HANA and SQL Server ask for transparent ones instead, and MongoDB from 8.0 too (MEM-001).",
 		For:      engines("postgresql", "oracle", "mariadb", "mysql"),
 		Severity: inProduction(Medium, Medium),
 		absent:   "the cache is below 8 GiB, or its size is not known", ok: "the cache lies in huge pages, or is small",
@@ -31,12 +24,6 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-002", Subject: Memory, Title: "No protection from the out-of-memory killer",
-		Why: "When memory runs out the kernel kills the process that holds most, which is often the postmaster. All sessions " +
-			"end then, and the server replays its log before it answers again.",
-		Source: "PostgreSQL documentation, Linux Memory Overcommit (oom_score_adj -1000, or overcommit_memory 2); Debian's " +
-			"unit (-900)",
-		Disagree: "Either cure suffices. Strict overcommit (2) also refuses memory to programs that reserve more than they " +
-			"use, so the score is the milder one. A limit of the server's own cgroup (SRV-003) still kills within that group.",
 		For:      engines("postgresql"),
 		Severity: inProduction(Medium, Medium),
 		absent:   "the kernel shows no score", ok: "the postmaster is killed last, or allocations fail before",
@@ -45,13 +32,6 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-003", Subject: Memory, Title: "Memory limit too tight for a database",
-		Why: "At memory.high the kernel makes a group's threads free memory themselves, at memory.max it frees file cache " +
-			"and then kills one of its processes. The page cache that the server fills counts, too.",
-		Source: "kernel documentation on cgroup v2 (memory.high, memory.max, memory.events, memory.pressure); the bounds " +
-			"of 1.25 and of 1 % are hostlab's own",
-		Disagree: "Containers are meant to have a limit. It should leave the server its shared memory and a quarter of it " +
-			"for sessions. To reach it is no fault: file cache fills any limit, and is dropped there. So a limit counts where " +
-			"it has killed a process, or where all tasks of the group wait for memory.",
 		For:      anyServer,
 		Severity: inProduction(Medium, Medium),
 		absent:   "no memory limit of the server is known",
@@ -60,12 +40,6 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-004", Subject: Kernel, Title: "Low limits of files and locked memory",
-		Covers: []string{"limits/nofile", "limits/memlock"},
-		Why: "A server that reaches its number of open files refuses connections or cannot open tables. One that may not " +
-			"lock its memory gets no huge pages.",
-		Source: "SAP note 1771258 (nofile 1048576); MongoDB documentation (nofile 64000); Elasticsearch's and OpenSearch's " +
-			"checks at start (nofile 65535); Oracle documentation (memlock at least the huge pages)",
-		Disagree: "Others open few files, or name a number that depends on their own configuration; they are not judged.",
 		For:      needLimits,
 		Severity: inProduction(Low, Low),
 		absent:   "the server's limits cannot be seen", ok: "the server's process has the recommended limits",
@@ -73,12 +47,6 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-005", Subject: Kernel, Title: "Removal of shared memory at logout (RemoveIPC)",
-		Why: "When the last session of a user ends, systemd-logind removes that user's shared memory and semaphores. A " +
-			"server under the same account loses its own while it runs.",
-		Source: "PostgreSQL documentation, systemd RemoveIPC; Oracle documentation; logind.conf(5) (yes by default, not for " +
-			"system users)",
-		Disagree: "System accounts are spared, so packages that make one are safe. Red Hat's systems do not remove by " +
-			"default (PostgreSQL wiki, Systemd).",
 		For:      engines("postgresql", "oracle"),
 		Severity: inProduction(Medium, Medium),
 		absent:   "nothing sets it here, and Red Hat's systems do not remove by default; or the account is not known",
@@ -86,20 +54,6 @@ var server = []Check{
 	},
 	{
 		ID: "SRV-006", Subject: Log, Title: "Unsafe or slow writes to the device",
-		Why: "A server that does not flush its log loses commits that it has confirmed, and perhaps all data, when power " +
-			"fails. InnoDB that writes through the page cache keeps its data in memory twice, and its flushes wait for each " +
-			"other.",
-		Source: "PostgreSQL documentation on fsync, synchronous_commit and full_page_writes; MySQL and MariaDB " +
-			"documentation on innodb_flush_log_at_trx_commit, sync_binlog, innodb_doublewrite, innodb_flush_method and " +
-			"innodb_use_native_aio; MariaDB's MDEV-24854 and MDEV-30136, and MySQL's reference manual, What Is New in MySQL " +
-			"8.4 (O_DIRECT by default); Microsoft on forced unit access (control.writethrough, trace flag 3979)",
-		Disagree: "Who can lose a second of commits may choose so: accept the finding then. What is read are files and " +
-			"arguments. Roles, databases and sessions of PostgreSQL may have values of their own, and SET GLOBAL changes a " +
-			"running MySQL or MariaDB. O_DIRECT is the default since MariaDB 10.6 and MySQL 8.4, so that only earlier " +
-			"versions are judged where nothing sets " +
-			"it. Which of PostgreSQL's safe methods is fastest depends on the device, so none is preferred: measure with " +
-			"pg_test_fsync. A file system that writes pages whole (ZFS) needs neither full_page_writes nor a doublewrite " +
-			"buffer.",
 		For:      engines("postgresql", "mariadb", "mysql", "sqlserver"),
 		Severity: everywhere(High, High, Low),
 		absent:   "no configuration file of the server says, or its version is not known",

@@ -15,13 +15,6 @@ const noDisks = "no disk with a request queue is seen"
 var storage = []Check{
 	{
 		ID: "STO-001", Subject: Log, Title: "Requests sorted in vain (I/O scheduler)",
-		Covers: []string{"block/IO_SCHEDULER"},
-		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
-			"have their own, so a second one only adds latency and a lock to each write of the log.",
-		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
-		Disagree: "The notes ask for none wherever it is offered; Red Hat asks guests to test, and starts them with " +
-			"mq-deadline. So on a guest's virtual disks, and on SATA and SAS SSDs, this is information unless HANA or an SAP " +
-			"instance runs. A machine's own rotating disks are not judged, since those gain from mq-deadline.",
 		Severity: inProduction(Medium, Low),
 		absent:   noDisks + ", other than rotating ones", ok: "requests go to the devices unsorted",
 		bad: "requests are sorted before they go to a device that does so itself",
@@ -55,11 +48,6 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-002", Subject: Log, Title: "Requests searched for neighbours (nomerges)",
-		Why: "Before it queues a request the kernel looks for a neighbour to merge it with. A load of small random requests " +
-			"on flash finds none and pays for the search; sequential loads gain from merging.",
-		Source: "Scylla perftune (2)",
-		Disagree: "Only perftune asks for it, for Scylla's own I/O. The kernel's default 0 suits databases with sequential " +
-			"scans and backups, so this is information: measure before changing it. Judged on NVMe and SSD only.",
 		Severity: map[Role]Severity{ProductionDB: Info},
 		absent:   "no NVMe device or SSD is seen", ok: "requests are not searched for neighbours",
 		bad: "each request is searched for neighbours to merge with", left: "measure before changing it",
@@ -72,13 +60,6 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-003", Subject: Log, Title: "Small read-ahead",
-		Covers: []string{"disk/readahead"},
-		Why: "Read-ahead fetches what follows a sequential read before it is asked for. A larger window speeds scans, " +
-			"backups and extracts through the page cache; random reads and direct I/O do not use it.",
-		Source: "tuned throughput-performance (4096 KiB or more)",
-		Disagree: "The throughput profiles raise it, the latency profiles leave the default of 128 KiB, since a large " +
-			"window wastes bandwidth and memory on wrong guesses; MongoDB asks for 8 to 32 sectors, and is not judged. " +
-			"Information only: it pays for scans, not for commits.",
 		Severity: inProduction(Info, Info),
 		absent:   noDisks, ok: "sequential reads fetch at least 4 MiB ahead",
 		bad:  "smaller than what profiles for throughput set",
@@ -94,25 +75,11 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-004", Subject: Log, Title: "Log file system mounted with discard",
-		Covers: []string{"perfspect/discard"},
-		Why: "With the mount option discard, freeing blocks sends trim commands to the device, which many devices stop for. " +
-			"ext4 before Linux 5.15 waits for them in line with the log's writes, and so did XFS long ago; newer ones do not. " +
-			"A weekly fstrim does the same at a quiet time.",
-		Source: "PerfSpect; Linux commit 55cdd0af2bc5 (ext4 discards outside of its commits)",
-		Disagree: "ScyllaDB prefers discard on XFS: fstrim does little for most of the day, and much for ten minutes " +
-			"(scylla-operator issue 3013). So it weighs Low where nothing waits for it. " +
-			"btrfs collects its discards (discard=async), which is accepted.",
 		Severity: inProduction(Medium, Low),
 		ok:       "freed blocks are not trimmed in line with writes", look: lookDiscard,
 	},
 	{
 		ID: "STO-005", Subject: Log, Title: "Persistent memory used as a block device (no DAX)",
-		Why: "Without DAX, persistent memory is read and written through the page cache and the block layer, so a commit " +
-			"costs system calls and copies where a few cache lines would do. With DAX, programs store to it directly.",
-		Source: "published measurements of SAP NetWeaver with the redo log on persistent memory (DAX-mounted gave the " +
-			"largest gain); kernel documentation on DAX",
-		Disagree: "Being mounted with dax is not enough: it is in force only in namespaces of mode fsdax and for files that " +
-			"say so, which is asked of the file itself (statx).",
 		Severity: inProduction(Medium, Low),
 		absent:   "no log directory lies on persistent memory, or the kernel does not say whether DAX is in force",
 		ok:       "programs store to persistent memory directly",
@@ -121,10 +88,6 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-006", Subject: Log, Title: "Log directory in volatile memory",
-		Why: "A file system in memory forgets everything at power-off, crash or reboot. A database whose log lies there " +
-			"loses commits that it has confirmed, and usually cannot start again.",
-		Source:   "kernel documentation on tmpfs; PostgreSQL documentation on reliability",
-		Disagree: "It is a fine place to measure the most that a faster log device could give, and to test with.",
 		Severity: everywhere(High, High, Low),
 		ok:       "logs lie on storage that keeps them", fix: measureDisk,
 		look: func(f *host.Facts, _ Role) view {
@@ -135,13 +98,6 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-007", Subject: Log, Title: "Log directory on a network file system",
-		Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
-			"mount can also confirm writes that are then lost.",
-		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
-		Disagree: "Oracle and SAP certify network storage for logs of Oracle and HANA, which are not judged here. What it " +
-			"costs depends on the server, the network and the mount options: the database's own log write times tell. hostlab " +
-			"assess measures a disk that is reached over a network (iSCSI, Fibre Channel). For a network file system it " +
-			"measures a local disk to compare with.",
 		Severity: inProduction(Medium, Low),
 		ok:       "logs lie on storage of this machine, or on one that the vendor certifies",
 		look: func(f *host.Facts, _ Role) view {
@@ -152,16 +108,6 @@ var storage = []Check{
 	},
 	{
 		ID: "STO-008", Subject: Log, Title: "Log device with a volatile write cache",
-		Why: "A device that reports a write-back cache has to flush it at each commit: all of it, with what other writers " +
-			"left in it. With FUA one write can go past the cache, but Linux uses that only for files opened with O_DIRECT " +
-			"and O_DSYNC. A device protected against power loss reports write through and commits much faster.",
-		Source: "kernel documentation on writeback cache control; Linux, fs/iomap/direct-io.c; Microsoft on SQL Server and " +
-			"FUA",
-		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. FUA is " +
-			"accepted for SQL Server (trace flag 3979), and for Oracle, which writes synchronously (its Reference for UNIX). " +
-			"It writes directly if filesystemio_options says so, which no file tells. PostgreSQL and InnoDB call fdatasync by " +
-			"default. A virtual disk is information. Switching the cache off in the kernel alone makes commits fast by " +
-			"losing them.",
 		Severity: inProduction(Medium, Info),
 		absent:   "no block device with a write cache is known below a log directory",
 		ok:       "as the kernel has it, no device below a log has a volatile write cache to flush", look: lookWriteCache,

@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
 	"reflect"
 	"regexp"
@@ -288,5 +289,54 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestManyFindings: a terminal shows the worst findings in full, and a line of each other one; --all shows all in full.
+func TestManyFindings(t *testing.T) {
+	var list []Result
+	for i := range 9 {
+		list = append(list, Result{ID: fmt.Sprintf("TST-%03d", i+1), Title: "a title", Severity: Low, Status: Finding,
+			Detail: "what is the case", Remedy: fmt.Sprintf("echo %d", i+1)})
+	}
+	short := text(t, Document(&host.Facts{}, ProductionDB, list, false, time.Time{}), document.TextOptions{})
+	for _, want := range []string{"echo 5", "MORE FINDINGS", "TST-006 low  a title: what is the case", "TST-009", "--all prints"} {
+		testkit.Has(t, short, want)
+	}
+	if strings.Contains(short, "echo 6") {
+		t.Error(short)
+	}
+	if all := text(t, Document(&host.Facts{}, ProductionDB, list, true, time.Time{}), document.TextOptions{}); !strings.Contains(all,
+		"echo 9") || strings.Contains(all, "MORE FINDINGS") {
+		t.Error(all)
+	}
+}
+
+// TestPlainPostgres is a guest with PostgreSQL on a disk of its own, the kernel's defaults (Linux 6.12) and TuneD's
+// profile for it: nothing of TCP, mounts and memory is more than information.
+func TestPlainPostgres(t *testing.T) {
+	f := &host.Facts{}
+	for _, set := range []func(*host.Facts){
+		tcp(queue(4096), "postgresql"), tcp(dropped(2, 100000)), tcp(slowStart(1)), tcp(keepalive(7200, 75, 9)),
+		tcp(features(1, 1, 1)),
+		tcp(buffers(212992, 212992)), tcp(syn(4096, 6)), tcp(ports(32768, 60999)),
+		logOn(host.ClassVirtual, "ext4", "rw,relatime"),
+		stalled(0.02, 0), virtio(1, 8), ages(30, 5), oops(0), openFiles(1<<63 - 1), mitigated(known("Vulnerable", "mds")),
+		clock("kvm-clock", "kvm-clock tsc", "kvm"), autogroup(0),
+		kern(func(k *host.Kernel) { k.ClockSynced = known(false, "adjtimex") }),
+	} {
+		set(f)
+	}
+	seen := 0
+	for _, r := range Run(f, ProductionDB, All()) {
+		if r.Status == Finding {
+			seen++
+			if r.Severity > Info {
+				t.Errorf("%s, %s: %s", r.ID, r.Severity, r.Detail)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("not even information: the facts are not looked at")
 	}
 }

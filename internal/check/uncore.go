@@ -14,13 +14,6 @@ const noUncore = "the kernel controls no uncore frequency here"
 var uncore = []Check{
 	{
 		ID: "PWR-012", Subject: Frequency, Title: "Uncore's frequency capped by a setting",
-		Why: "The uncore holds the last cache, the memory controllers and the links between sockets. Where its frequency is " +
-			"limited each miss of a core's own cache takes longer, which is most of what a database does, while the cores' " +
-			"clock looks right.",
-		Source: "kernel documentation, admin-guide/pm/intel_uncore_frequency_scaling.rst (initial_max_freq_khz); PerfSpect " +
-			"shows it",
-		Disagree: "A limit leaves power for the cores on a machine that computes more than it reads. For databases none of " +
-			"the sources asks for one.",
 		Severity: inProduction(Medium, Medium),
 		absent:   noUncore, ok: "as high as when the machine started",
 		bad: "the uncore's frequency is limited below what the " +
@@ -49,12 +42,6 @@ var uncore = []Check{
 	},
 	{
 		ID: "PWR-013", Subject: Frequency, Title: "Uncore slowed at low load (ELC)",
-		Covers: []string{"perfspect/ELC alike on all dies", "perfspect/ELC mode for latency", "perfspect/ELC mode for power"},
-		Why: "Below a threshold of CPU use the uncore goes down to a floor, and above another it climbs in steps of 100 " +
-			"MHz. A database that is busy in bursts finds a slow cache and slow memory at each beginning.",
-		Source: "PerfSpect, Latency Optimized Mode (both thresholds 0, the upper one enabled)",
-		Disagree: "PerfSpect names the mode for power as well, which is the firmware's default: latency against energy. " +
-			"For a database latency decides; it matters where CPUs are idle for much of the time.",
 		Severity: inProduction(Low, Low),
 		absent:   "the processor has no efficiency latency control, or the kernel does not show it (Linux 6.13)",
 		ok:       "the uncore is ready at any load", bad: "the uncore saves power at low load, and climbs in steps",
@@ -63,12 +50,6 @@ var uncore = []Check{
 	},
 	{
 		ID: "PWR-014", Subject: Frequency, Title: "Intel processors without their own driver",
-		Covers: []string{"perfspect/Scaling Driver"},
-		Why: "acpi-cpufreq knows only the steps that the firmware lists, and treats turbo as one step above the base " +
-			"frequency. intel_pstate lets the processor choose by itself within microseconds.",
-		Source: "PerfSpect (intel_pstate)",
-		Disagree: "With the governor performance both end at the same frequency, so it is information. A guest is not " +
-			"judged: it has what its hypervisor offers.",
 		Severity: inProduction(Info, Info),
 		absent:   "no Intel processor's frequency is set here, or a hypervisor is below",
 		ok: "the processor's own driver sets " +

@@ -14,15 +14,6 @@ import (
 var smt = []Check{
 	{
 		ID: "SMT-001", Subject: SMT, Title: "Siblings that share cores (SMT)",
-		Covers: []string{"perfspect/Hyperthreading"},
-		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
-			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
-			"and the processor, so only a measurement can tell.",
-		Source: "published lock/scan measurements with hyper-threading on SQL Server; PerfSpect (enabled); kernel " +
-			"documentation on SMT control",
-		Disagree: "PerfSpect recommends to enable it, whatever runs. Reports range from a tenth faster without SMT to a " +
-			"fifth faster with it, so no value is recommended here. " +
-			"Do not switch it off before measuring both throughputs.",
 		Severity: everywhere(Info, Info, Info),
 		absent:   "the kernel does not say whether SMT is in use",
 		ok:       "no two online CPUs share a core, as far as the kernel knows",
@@ -45,12 +36,6 @@ var smt = []Check{
 var virt = []Check{
 	{
 		ID: "VRT-001", Subject: Degree, Title: "CPU time taken by the hypervisor (steal)",
-		Why: "Steal is time in which a virtual CPU was ready to run and the hypervisor ran something else. The guest counts " +
-			"it as its own delay: response times vary with the neighbours' load, and a lock holder that is taken off its " +
-			"CPU stops all who wait for it.",
-		Source: "kernel documentation on /proc/stat; the bound of 2 % is hostlab's own",
-		Disagree: "Many monitoring rules tolerate 5 to 10 %, which is late for a database. The share here is since boot, so " +
-			"a recent change shows late; a hypervisor may also hide it, so 0 proves little.",
 		Severity: everywhere(Medium, Medium, Info),
 		absent:   "the kernel counts no stolen time", ok: "at most 2 % of CPU time was taken, as far as the hypervisor tells",
 		fix: remedy{run("vmstat", "5",
@@ -72,11 +57,6 @@ var virt = []Check{
 	},
 	{
 		ID: "VRT-002", Subject: Degree, Title: "CPU quota that can stop a database",
-		Why: "A cgroup's quota stops all its threads for the rest of a 100 ms period once it is used up. A server that " +
-			"starts threads for all CPUs that it sees uses it up early, and then even its log writer waits.",
-		Source: "kernel documentation on CFS bandwidth control and cgroup v2; the bound of 1 % of periods is hostlab's own",
-		Disagree: "A quota may be what was paid for. Then the server's degree of parallelism should match it; a cpuset of " +
-			"whole CPUs gives the same share without the stalls. A quota that has not stopped the server yet weighs little.",
 		For:      anyServer,
 		Severity: everywhere(Medium, Medium, Info),
 		absent:   "no cgroup limit is visible, or the number of CPUs is not known",
@@ -88,10 +68,6 @@ var virt = []Check{
 	},
 	{
 		ID: "VRT-003", Subject: Degree, Title: "Database confined to some of the CPUs",
-		Why: "A process inherits the set of CPUs it may run on. A shell, service or container that was confined hands its " +
-			"limits to a server started from it, whose parallel work then shares a few CPUs while others idle.",
-		Source:   "kernel documentation on cpusets; sched_setaffinity(2)",
-		Disagree: "Pinning may be meant, and better than a quota: several servers on one host, or one to a memory node.",
 		For:      anyServer,
 		Severity: everywhere(Low, Low, Info),
 		absent:   "the CPUs online or allowed are not known", ok: "all online CPUs can be used",
@@ -99,11 +75,6 @@ var virt = []Check{
 	},
 	{
 		ID: "VRT-004", Subject: Degree, Title: "CPUs switched off by hand",
-		Why: "A CPU that is present and offline does no work, yet is paid for, and licences often count it. It is a usual " +
-			"leftover of an experiment, of maxcpus= on the command line or of a power-saving script.",
-		Source: "kernel documentation on CPU hotplug",
-		Disagree: "Siblings that went offline because SMT is switched off are not counted: SMT-001 is about those. CPUs that " +
-			"are merely possible (for hot-plugging) are not present and not counted either.",
 		Severity: everywhere(Low, Low, Info),
 		absent:   "the kernel does not list present and online CPUs", ok: "all present CPUs are online", look: lookOffline,
 	},

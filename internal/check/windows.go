@@ -23,25 +23,11 @@ const notWindows = "this is not Windows"
 var windows = []Check{
 	{
 		ID: "PWR-010", Subject: Frequency, Title: "Windows power plan below full processor state",
-		Why: "The plan's minimum and maximum processor state bound the clock. Under Balanced, the default since Windows " +
-			"Server 2008 R2, the minimum is low and the clock climbs only after load was seen for a while; dialog steps of " +
-			"an application server, short bursts with waits between, were measured to take nearly twice the CPU time. " +
-			"Where response times may vary, Balanced saves energy and heat.",
-		Source: "Microsoft support article 2207548; SAP on SQL Server team (Balanced against High performance); dbatools; " +
-			"sp_Blitz",
-		Disagree: "Tools judge the plan by its name or GUID. A plan's name proves nothing, as its settings can be " +
-			"edited, so the states inside it are read. A group policy wins over the plan chosen on the machine.",
 		Severity: inProduction(High, High),
 		absent:   "no power plan could be found", look: lookWindowsPlan, advise: adviseWindowsPlan,
 	},
 	{
 		ID: "PWR-011", Subject: Frequency, Title: "Windows processors below their maximum clock",
-		Why: "What processors run at shows whether the plan is obeyed. A limit below the maximum is a cap by the plan, the " +
-			"firmware or heat. If the firmware keeps power control to itself, changing plans does nothing and only these " +
-			"numbers tell.",
-		Source: "SAP on SQL Server team (the % of Maximum Frequency counter); PerfSpect; Windows CallNtPowerInformation",
-		Disagree: "The current frequency is that of one moment, and on processors that choose it themselves Windows " +
-			"reports a nominal value: a low reading under a full plan points at the firmware, a full one proves little.",
 		Severity: inProduction(Medium, Medium),
 		absent:   "Windows reports no processor frequencies", ok: "processors run at their maximum", look: lookWindowsMHz,
 		fix: remedy{run("powercfg", "/query", "SCHEME_CURRENT", "SUB_PROCESSOR"),

@@ -1,6 +1,12 @@
 package check
 
-import "hostlab/internal/host"
+import (
+	"slices"
+	"testing"
+
+	"hostlab/internal/host"
+	"hostlab/internal/testkit"
+)
 
 func planned(guid, policy string, lo, hi int64) func(*host.Facts) {
 	return func(f *host.Facts) {
@@ -67,4 +73,26 @@ var windowsCases = []lookCase{
 		clocked(2.4, 2.4)(f)
 		f.Windows.Processors[0].Max = failed[int64]("CallNtPowerInformation")
 	}},
+}
+
+// TestWindowsIsNotJudgedAsLinux: what Linux alone has is said to be so, and what Windows
+// tells is judged.
+func TestWindowsIsNotJudgedAsLinux(t *testing.T) {
+	f := &host.Facts{Windows: &host.Windows{}}
+	f.Storage = []host.Storage{{Path: `R:\log`, Purpose: "log-dir",
+		Class: host.Known(host.ClassMemory, "", "GetVolumeInformation")}}
+	seen := 0
+	for _, r := range Run(f, ProductionDB, All()) {
+		also := slices.Contains(alsoWindows, r.ID)
+		if also {
+			seen++
+		}
+		if (r.Detail == notLinux) == also && r.Detail != "not judged for the role production-db" {
+			t.Errorf("%s: %s %s", r.ID, r.Status, r.Detail)
+		}
+		if r.ID == "STO-006" && r.Status != Finding {
+			t.Errorf("a log in memory: %s %s", r.Status, r.Detail)
+		}
+	}
+	testkit.Is(t, len(alsoWindows), seen, "of the checks", alsoWindows, "exist")
 }

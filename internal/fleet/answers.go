@@ -333,3 +333,92 @@ func Named(hosts []*Host, name string) *Host {
 	}
 	return hosts[i]
 }
+
+// Worst is the host to look at first.
+type Worst struct {
+	Host   string `json:"host"`
+	Others int    `json:"others"` // that are as bad off
+	Why    string `json:"why"`
+	Type   string `json:"type"` // what to type first
+	What   string `json:"what"` // where to type it, and what that is for
+}
+
+// worst is the host that likely loses most active time to one lever; where none is known to lose any, the one with the
+// most severe findings, and the most of them. nil: no host has a finding that matters.
+func worst(hosts []*Host) (out *Worst) {
+	lost := func(h *Host) float64 {
+		if l := h.FirstLever(); l != nil && l.SecondsPerDay != nil {
+			return *l.SecondsPerDay
+		}
+		return 0
+	}
+	if of, others := firstOf(hosts, func(a, b *Host) int {
+		if x, y := lost(a), lost(b); ADay(x) != ADay(y) {
+			return cmp.Compare(x, y)
+		}
+		return 0
+	}); of != nil && lost(of) > 0 {
+		l := of.FirstLever()
+		w := &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)),
+			lever.Title(l.Name)),
+			l.Next.Command, "on " + of.Name + ": " + lever.Title(l.Name)}
+		// A host of the same hardware that loses least shows more than another look at this one.
+		peers := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return !of.alike(h) })
+		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })
+		if best != nil && lost(best) < lost(of)/2 {
+			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
+			w.What = "here: what differs from " + best.Name + ", which has the same hardware and loses less"
+		}
+		return w
+	}
+	of, others := firstOf(hosts, func(a, b *Host) int {
+		top, n, _ := gravest(a)
+		other, m, _ := gravest(b)
+		return cmp.Or(top-other, n-m)
+	})
+	if of == nil {
+		return nil
+	}
+	top, n, first := gravest(of)
+	if n == 0 {
+		return nil
+	}
+	return &Worst{of.Name, others, fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"),
+		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, "on " + of.Name + ": " +
+		first}
+}
+
+// alike reports that another host has the same hardware and role, as far as they are known.
+func (h *Host) alike(other *Host) bool {
+	return h != other && h.Stratum != "" && h.Stratum == other.Stratum && h.Role == other.Role
+}
+
+// firstOf is the first of the hosts that are worst by an order, and how many others are as bad.
+func firstOf(hosts []*Host, order func(a, b *Host) int) (of *Host, others int) {
+	for _, h := range hosts {
+		switch {
+		case of == nil || order(h, of) > 0:
+			of, others = h, 0
+		case order(h, of) == 0:
+			others++
+		}
+	}
+	return of, others
+}
+
+// gravest counts the checks of the highest severity that find something on a host, from medium on, and names the first.
+func gravest(h *Host) (top, n int, first string) {
+	top = rank(check.Medium.String())
+	for i, f := range h.Findings {
+		if slices.ContainsFunc(h.Findings[:i], func(o Held) bool { return o.Check == f.Check }) { // in another role, too
+			continue
+		}
+		switch r := rank(f.Severity); {
+		case r > top || r == top && n == 0:
+			top, n, first = r, 1, f.Check
+		case r == top:
+			n++
+		}
+	}
+	return top, n, first
+}

@@ -3,16 +3,22 @@ package fleet
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/rand"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/testkit"
 )
 
@@ -151,5 +157,43 @@ func TestADay(t *testing.T) {
 	for seconds, want := range map[float64]string{0.12: "0.12 s a day", 90: "90 s a day", 3600: "60 min a day",
 		15000: "4.17 h a day", 390351: "108 h a day", 14400000: "4000 h a day"} {
 		testkit.Is(t, want, ADay(seconds), seconds, "s")
+	}
+}
+
+// docs/schema/fleet.schema.json describes what the commands of fleet write as JSON.
+func TestSchema(t *testing.T) {
+	rolled := func(kind string) document.Head { return document.Head{Kind: kind, Schema: rollout.Schema} }
+	testkit.Schema{Title: "Output of hostlab fleet with --format json",
+		Description: "One form a command. Values are in base units; what is not known is null.",
+		Forms: []any{Summary{Head: HeadOf("status")}, HostList{Head: HeadOf("hosts")}, OutlierList{Head: HeadOf("outliers")},
+			DiffReport{Head: HeadOf("diff")}, CheckReport{Head: HeadOf("check")}, ChangeList{Head: HeadOf("changes")},
+			ExceptionList{Head: HeadOf("exceptions")}, PoolReport{Head: HeadOf("pool")}, Report{Head: HeadOf("report")},
+			rollout.Plan{Kind: rollout.Kind, Schema: rollout.Schema}, rollout.StatusReport{Head: rolled("rollout-status")},
+			rollout.GateReport{Head: rolled("rollout-gate")}}, Words: map[reflect.Type][]any{
+			reflect.TypeFor[check.Status]():    {check.OK, check.Finding, check.Accepted, check.NotApplicable, check.Unknown},
+			reflect.TypeFor[rollout.Verdict](): {rollout.Harm, rollout.Better, rollout.NoHarm, rollout.Undecided},
+			reflect.TypeFor[rollout.Policy]():  {rollout.UnlessHarm, rollout.OnlyIfBetter},
+			reflect.TypeFor[rollout.State](): {rollout.Waiting, rollout.Has, rollout.Same, rollout.Drifted, rollout.Reverted,
+				rollout.Had},
+		}}.Equal(t, "fleet.schema.json")
+}
+
+func TestPack(t *testing.T) {
+	noise := make([]byte, 100_000)
+	testkit.Must(rand.Read(noise))(t)
+	for name, body := range map[string][]byte{"empty": {}, "short": []byte("{}"), "noise": noise,
+		"largest": bytes.Repeat([]byte{'x'}, MaxBody)} {
+		if got, err := Unpack(Pack(body)); err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%s: %d bytes came back of %d: %v", name, len(got), len(body), err)
+		}
+	}
+	for name, kept := range map[string][]byte{"nothing": nil, "cut": Pack(noise)[:50_000], "text": []byte("{}")} {
+		if got, err := Unpack(kept); err == nil && len(kept) > 0 {
+			t.Errorf("%s: unpacked to %d bytes", name, len(got))
+		}
+	}
+	plain := testkit.Must(zstd.NewWriter(nil))(t)
+	if _, err := Unpack(plain.EncodeAll(bytes.Repeat([]byte{0}, MaxBody+1), nil)); err == nil {
+		t.Error("more than the largest body was unpacked")
 	}
 }

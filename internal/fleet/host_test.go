@@ -1,10 +1,16 @@
 package fleet
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/testkit"
@@ -120,5 +126,161 @@ func TestDiffOfLittle(t *testing.T) {
 	clone.Machine = "m"
 	if d, err := DiffDocument(clone, clone, now, time.Hour, nil); err != nil || len(d.Warnings) != 1 {
 		t.Errorf("%v, a machine with two names: %q", err, d.Warnings)
+	}
+}
+
+// The fleet's answer begins with one host and why: time that was measured counts before findings, the worst of these
+// before more of them, and a host that is not known any more is not named.
+func TestWorst(t *testing.T) {
+	host := func(name string, seconds float64, findings ...string) *Host {
+		h := &Host{Name: name, Last: now}
+		for i, severity := range findings {
+			h.Findings = append(h.Findings, Held{Check: "X-00" + string(rune('1'+i)), Severity: severity},
+				Held{Check: "X-00" + string(rune('1'+i)), Severity: severity, Role: "development"})
+		}
+		if seconds > 0 {
+			h.Levers = []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: &seconds}}
+		}
+		return h
+	}
+	gone := host("gone", 9e5, "high")
+	gone.Last = now.Add(-100 * time.Hour)
+	for _, c := range []struct {
+		hosts []*Host
+		want  string
+	}{
+		{[]*Host{host("a", 600), host("b", 7200, "low"), host("c", 0, "high", "high"), gone},
+			"b is worst off: sessions together likely lose 2 h a day (log device). Begin there. 4 hosts;"},
+		{[]*Host{host("a", 600), host("b", 7200), host("c", 7203), host("d", 7201)},
+			"b and 2 others are equally badly off. On b: sessions together likely lose 2 h a day (log device). Begin"},
+		{[]*Host{host("a", 0, "medium", "medium", "medium"), host("b", 0, "low", "high"), host("c", 0, "high", "high"), gone},
+			"c is worst off: 2 findings of high severity, first X-001 ("},
+		{[]*Host{host("a", 0, "medium"), host("b", 0, "high", "low"), host("c", 0, "high")},
+			"b and 1 other are equally badly off. On b: 1 finding of high severity, first X-001 ("},
+		{[]*Host{host("a", 0, "medium"), host("b", 0, "low", "info")},
+			"a is worst off: 1 finding of medium severity, first X-001 ("},
+		{[]*Host{host("a", 0, "low"), host("b", 0), gone}, "3 hosts; the state of 1 is unknown. Begin with X-001"},
+		{[]*Host{gone}, "1 host; the state of 1 is unknown."},
+		{nil, "The store holds no document yet."},
+	} {
+		s := Status(c.hosts, 5, now, 50*time.Hour)
+		got := s.Document().Answer[0].Text
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+		if n := strings.Count(got, "Begin"); n > 1 || s.Worst != nil && n != 1 {
+			t.Errorf("%d first steps: %s", n, got)
+		}
+	}
+	twin, other := host("a", 60), host("b", 7200)
+	twin.Stratum, other.Stratum = "x, 8 CPUs", "x, 8 CPUs"
+	for want, hosts := range map[string][]*Host{"hostlab fleet diff b a": {twin, other, host("c", 0)}, "": {host("c", 0), other}} {
+		testkit.Is(t, want, Status(hosts, 5, now, 50*time.Hour).Worst.Type)
+	}
+}
+
+// Readers get words for each kind of measurement that the probes have.
+func TestWordsOfAllKinds(t *testing.T) {
+	file := testkit.Must(parser.ParseFile(token.NewFileSet(), "../probe/kinds.go", nil, 0))(t)
+	kinds := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is || len(spec.Values) != 1 {
+			return true
+		}
+		of, is := spec.Type.(*ast.SelectorExpr)
+		if !is || of.Sel.Name != "Kind" {
+			return true
+		}
+		kind := testkit.Must(strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value))(t)
+		if kinds++; MeasurementWords(kind) == "" {
+			t.Errorf("%s has no words", kind)
+		}
+		return true
+	})
+	if kinds < 20 {
+		t.Errorf("%d kinds were found", kinds)
+	}
+}
+
+func TestMeasurementWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"wakeup.alu.10ms.cpu0":        "time of arithmetic after a pause, against awake, bursts of 10 ms, CPU 0",
+		"wakeup.latency.p50.cpu3":     "median lateness of a wake-up, CPU 3",
+		"siblings.slowdown.cpu0-cpu1": "slow-down of two busy CPUs by each other, CPU 0 and CPU 1",
+		"commit.p50":                  "median commit to new blocks of the log device",
+		"commit.overwritten.p99":      "99th percentile of commits to blocks written before",
+		"commit.memory.mean":          "mean commit in memory",
+		"degree.throughput.1":         "rate of a cached query, 1 worker",
+		"degree.speedup.4":            "speed-up of a cached query, 4 workers",
+		"commit.p75":                  "", "later.figure.cpu0": "", "": "",
+	} {
+		testkit.Is(t, want, MeasurementWords(name), name)
+	}
+}
+
+// dayOf is what assess writes of a day of a ring.
+func dayOf(day int, past string) []byte {
+	from := time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)
+	return fmt.Appendf(nil, `{"kind": "assess", "schema": 4, "host": "db7", "started": %[1]q, "only_service": true, "facts": null, "results": [],
+		"service": {"name": "PostgreSQL"}, "time": {"wall": 86400, "active": 200000, "parts": [{"name": "lock", "share": 0.6, "interval": [0.55, 0.66]},
+			{"name": "log", "share": 0.1, "interval": [0.2, 0.3]}, {"name": "evil", "share": 1}]},
+		"levers": [{"name": "log", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}], "verdict": {"text": "v"},
+		"past": {"from": %[1]q, "to": %[2]q, "transaction": 0.007, "working": 2.5, "worst_hour": {"from": %[1]q, "transaction": 0.01, "working": 4}, %[3]s}}`,
+		from.Format(time.RFC3339), from.AddDate(0, 0, 1).Format(time.RFC3339), past)
+}
+
+// TestDay: a day of a ring says how long a transaction took, where the time went, and whether it is slower; and nothing of the host.
+func TestDay(t *testing.T) {
+	slower := `"rise_known": true, "rise": {"since": "2026-11-20T02:10:00Z", "ratio": 1.31, "noise": 0.02, "days": 9, "part": "lock"}`
+	for past, want := range map[string]Finding{
+		slower: {Status: check.Finding,
+			Detail: "since 2026-11-20 02:10 UTC, a transaction takes 31 % longer than at this time on 9 days before; most of it is locks"},
+		`"rise": null, "rise_known": true`:  {Status: check.OK, Detail: "a transaction takes no longer than at this time on other days"},
+		`"rise": null, "rise_known": false`: {Status: check.Unknown, Detail: "too few days are known to compare with"},
+	} {
+		d, err := Read(dayOf(20, past), "", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind != Day || d.Role != "history:PostgreSQL" || d.Facts != nil || d.Started.Day() != 21 || len(d.Levers) != 1 || len(d.Findings) != 1 {
+			t.Fatalf("%+v", d)
+		}
+		if f := d.Findings[0]; f.Check != "slower:PostgreSQL" || f.Status != want.Status || f.Detail != want.Detail || f.Severity != "medium" {
+			t.Errorf("%+v", f)
+		}
+		values := map[string]float64{}
+		for _, m := range d.Measured {
+			values[m.Name] = *m.Value
+			if has := m.Name == "day.part.lock.PostgreSQL"; has != (m.Low != nil) || has && (*m.Low != 0.55 || *m.High != 0.66) {
+				t.Errorf("%+v", m)
+			}
+		}
+		if len(values) != 5 || values["day.transaction.PostgreSQL"] != 0.007 || values["day.worst.PostgreSQL"] != 0.01 ||
+			values["day.working.PostgreSQL"] != 2.5 || values["day.part.lock.PostgreSQL"] != 0.6 {
+			t.Errorf("%v", values)
+		}
+	}
+	if CheckTitle("slower:PostgreSQL") == CheckTitle("no such check") {
+		t.Error("it has no title")
+	}
+}
+
+// TestSlowed: a service that became slower is named with what changed on its host before, and no other host's.
+func TestSlowed(t *testing.T) {
+	at := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+	list := []Change{{"db7", "slower:PostgreSQL", "ok", "finding", at}, {"db7", "memory.swappiness", "60", "1", at.Add(-3 * time.Hour)},
+		{"db8", "kernel.release", "6.1", "6.12", at.Add(-time.Hour)}, {"db7", "kernel.release", "6.1", "6.12", at.AddDate(0, 0, -3)},
+		{"db9", "slower:redis", "ok", "finding", at}, {"db9", "slower:x", "finding", "ok", at}}
+	slowed := SlowedIn(list)
+	if len(slowed) != 2 || len(slowed[0].With) != 1 || slowed[0].Service != "PostgreSQL" {
+		t.Fatalf("%+v", slowed)
+	}
+	if says := slowed[0].Text(); says != "PostgreSQL on db7 became slower than on other days, says its document of 2026-11-21 06:00 UTC. "+
+		"Changed there in the day before: memory.swappiness (60 to 1)." {
+		t.Error(says)
+	}
+	if says := slowed[1].Text(); !strings.HasSuffix(says, "Nothing else is known to have changed there in the day before.") {
+		t.Error(says)
 	}
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -9,10 +10,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf16"
 
 	"golang.org/x/sync/errgroup"
+
+	"hostlab/internal/lazyre"
 )
 
 // Kind and Schema tell the facts' JSON form from others.
@@ -191,3 +195,47 @@ func sideBySide[A, B any](of []A, workers int, read func(A) B) []B {
 // of the kernel, so more of them than CPUs gain nothing, and many of them
 // contend for sysfs' locks.
 func readers() int { return min(runtime.GOMAXPROCS(0), 8) }
+
+// readAccelerators finds Intel's data accelerators, and counts their work queues that programs can use
+// (Documentation/ABI/stable/sysfs-driver-dma-idxd).
+func readAccelerators(t Tree) []Accelerator {
+	const bus = "/sys/bus/dsa/devices"
+	list := []Accelerator{}
+	names, _ := t.Dir(bus)
+	for _, name := range names {
+		if !strings.HasPrefix(name, "dsa") && !strings.HasPrefix(name, "iax") {
+			continue
+		}
+		a := Accelerator{Name: name, Queues: Known[int64](0, "", bus+"/"+name)}
+		queues, err := t.Dir(bus + "/" + name)
+		if err != nil {
+			a.Queues = Unknown[int64](bus+"/"+name, err)
+		}
+		for _, q := range queues {
+			if strings.HasPrefix(q, "wq") && t.Text(bus+"/"+name+"/"+q+"/state").Or("") == "enabled" {
+				a.Queues.Value++
+			}
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+var digits = lazyre.New(`\d+`)
+
+// naturalKey is a name with each number behind its length, so that cpu10 comes after cpu9.
+func naturalKey(name string) string {
+	return digits.ReplaceAllStringFunc(name, func(d string) string {
+		d = strings.TrimLeft(d, "0")
+		return fmt.Sprintf("%03d%s", len(d), d)
+	})
+}
+
+// SortNatural sorts names so that cpu10 comes after cpu9.
+func SortNatural(names []string) {
+	keys := make(map[string]string, len(names))
+	for _, n := range names {
+		keys[n] = naturalKey(n)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
+}

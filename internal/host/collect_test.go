@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -162,4 +163,62 @@ func TestInterruptedCollect(t *testing.T) {
 	if f.Topology.Online.State != host.StateError || !strings.Contains(f.Topology.Online.Reason, "interrupted") {
 		t.Errorf("online: %s", stateText(f.Topology.Online))
 	}
+}
+
+// What moves by itself says nothing of how a machine is set up: no reading of a moment, no count, nothing of one process.
+func TestSetUp(t *testing.T) {
+	moves := regexp.MustCompile(`(^|[._])(free|available|reserved|current|hostname|steal|pid|aio_nr|threads|exceeded|` +
+		`opens|overflows|drops|pressure_cpu|pressure_io|stalled_io|stalled_memory|events|kills|throttled)$`)
+	wanted := map[string]bool{"topology.threads": true} // of the processor
+	n := 0
+	for path, says := range host.SetUp() {
+		of := moves.MatchString(path)
+		if within := regexp.MustCompile(`^(limits|storage|databases|app_servers|cloud_volumes|cloud_networks)\b`); within.MatchString(path) {
+			continue
+		}
+		if n++; of && says != wanted[path] {
+			t.Errorf("%s: says how the machine is set up: %v", path, says)
+		}
+	}
+	for path, want := range map[string]bool{"memory.swappiness": true, "frequency.policies[].governor": true,
+		"network.passive_opens": false, "data[].free": false, "databases": false, "limits": false,
+		"block[].name": false, "block[].scheduler": true, "windows.sql_servers[].pid": false} {
+		if says, known := host.SetUp()[path]; !known || says != want {
+			t.Errorf("%s: %v, known %v", path, says, known)
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d paths", n)
+	}
+}
+
+// BenchmarkCollect512 reads the whole made server with 512 CPUs, some 25,000
+// files; on tmpfs where there is one, so that no disk is measured.
+func BenchmarkCollect512(b *testing.B) {
+	dir := b.TempDir()
+	if shm, err := os.MkdirTemp("/dev/shm", "hostlab-bench-"); err == nil {
+		b.Cleanup(func() { os.RemoveAll(shm) })
+		dir = shm
+	}
+	testkit.OK(b, testkit.Made512(dir))
+	b.Run("collect", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
+			if f.Topology.Threads.Value != 512 || len(f.Frequency.Policies) != 512 {
+				b.Fatal("not the whole machine was read")
+			}
+		}
+	})
+	// What the reading alone costs: all files of the tree, one after the other.
+	b.Run("readfile", func(b *testing.B) {
+		for b.Loop() {
+			testkit.OK(b, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+				if err == nil && e.Type().IsRegular() {
+					_, err = os.ReadFile(path)
+				}
+				return err
+			}))
+		}
+	})
 }

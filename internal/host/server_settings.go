@@ -105,3 +105,153 @@ func (p process) serverConf(db Database) conf {
 	}
 	return conf{}
 }
+
+// platformSetting is a setting of a server that meets the platform, and how the server reads its value: as a word of
+// its own list. nil: any text. A value that the server would not take is not known.
+type platformSetting struct {
+	name  string
+	takes func(string) (word string, ok bool)
+}
+
+// platformSettings are those of each kind of server: how commits reach the device, huge pages, the size of the cache,
+// and MongoDB's connections, which take mappings.
+var platformSettings = map[string][]platformSetting{
+	"postgresql": {{"fsync", pgSwitch}, {"synchronous_commit",
+		pgWord("local", "remote_write", "remote_apply", "on", "off")},
+		{"full_page_writes", pgSwitch}, {"wal_sync_method",
+			pgWord("fsync", "fdatasync", "open_sync", "open_datasync", "fsync_writethrough")},
+		{"huge_pages", pgWord("on", "off", "try")}, {"shared_buffers", nil}},
+	"mariadb": append([]platformSetting{{"innodb_data_file_buffering", mySwitch}, {"innodb_log_file_buffering", mySwitch},
+		{"debug_no_sync", mySwitch}}, innodb...),
+	"mysql":     innodb,
+	"sqlserver": {{"writethrough", oneWord("0", "1")}, {"traceflag0", nil}, {"traceflag1", nil}, {"traceflag2", nil}},
+	"mongodb":   {{"maxIncomingConnections", nil}},
+}
+
+var innodb = []platformSetting{
+	{"innodb_flush_method", myWord([]string{"fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"},
+		"ALL_O_DIRECT")}, // Percona's, whose number is not known
+	{"innodb_use_native_aio", mySwitch}, {"large_pages", mySwitch}, {"innodb_buffer_pool_size", nil},
+	{"innodb_flush_log_at_trx_commit", myNumber}, {"log_bin", oneWord("OFF", "ON")}, {"sync_binlog", myNumber},
+	{"innodb_doublewrite", doublewrite},
+}
+
+// settingOf is a setting of a kind of server.
+func settingOf(kind, name string) (platformSetting, bool) {
+	list := platformSettings[kind]
+	i := slices.IndexFunc(list, func(s platformSetting) bool { return s.name == name })
+	if i < 0 {
+		return platformSetting{name: name}, false
+	}
+	return list[i], true
+}
+
+// read is a value as the server takes it.
+func (s platformSetting) read(value Fact[string]) Fact[string] {
+	text, known := value.Get()
+	if !known || s.takes == nil || text == Default {
+		return value
+	}
+	word, ok := s.takes(strings.TrimSpace(text))
+	if !ok {
+		return Fact[string]{Source: value.Source, State: StateError,
+			Reason: "hostlab does not know the value " + clip(text) + " of " + s.name + ": ask the server for it by SHOW"}
+	}
+	value.Value = word
+	return value
+}
+
+// oneWord takes some words, in any case.
+func oneWord(list ...string) func(string) (string, bool) {
+	return func(s string) (string, bool) {
+		i := slices.IndexFunc(list, func(w string) bool { return strings.EqualFold(w, s) })
+		if i < 0 {
+			return "", false
+		}
+		return list[i], true
+	}
+}
+
+// beginning finds the only word that begins so, in any case, or the one that is just that.
+func beginning(list []string, s string) (word string, ok bool) {
+	for _, w := range list {
+		switch {
+		case strings.EqualFold(w, s):
+			return w, true
+		case s != "" && len(s) < len(w) && strings.EqualFold(w[:len(s)], s):
+			word, ok = w, word == ""
+		}
+	}
+	return word, ok
+}
+
+// pgSwitch is a boolean of PostgreSQL: the beginning of true, false, yes, no, on or off, if only one begins so; or 1
+// or 0 (parse_bool_with_len in utils/adt/bool.c, PostgreSQL 17).
+func pgSwitch(s string) (string, bool) {
+	on := map[string]string{"true": "on", "yes": "on", "on": "on", "1": "on", "false": "off", "no": "off", "off": "off",
+		"0": "off"}
+	word, ok := beginning([]string{"true", "false", "yes", "no", "on", "off", "1", "0"}, s)
+	return on[word], ok
+}
+
+// pgWord is an enum of PostgreSQL: one of its words, in any case (config_enum_lookup_by_name in utils/misc/guc.c).
+// Those that have on and off take the other whole words of a switch, too.
+func pgWord(list ...string) func(string) (string, bool) {
+	return func(s string) (string, bool) {
+		if word, ok := oneWord(list...)(s); ok {
+			return word, true
+		}
+		if _, whole := oneWord("true", "false", "yes", "no", "1", "0")(s); whole && slices.Contains(list, "off") {
+			return pgSwitch(s)
+		}
+		return "", false
+	}
+}
+
+// mySwitch is a boolean of MySQL and MariaDB (get_bool_argument in mysys/my_getopt.c).
+func mySwitch(s string) (string, bool) {
+	switch strings.ToLower(s) {
+	case "1", "on", "true":
+		return "ON", true
+	case "0", "off", "false":
+		return "OFF", true
+	}
+	return "", false
+}
+
+// myWord is an enum of MySQL and MariaDB: a word, or its beginning, if only one begins so; or its number (find_type in
+// mysys/typelib.c, and GET_ENUM in my_getopt.c).
+func myWord(numbered []string, others ...string) func(string) (string, bool) {
+	return func(s string) (string, bool) {
+		if word, ok := beginning(append(numbered[:len(numbered):len(numbered)], others...), s); ok {
+			return word, true
+		}
+		if n, err := strconv.ParseUint(s, 10, 8); err == nil && int(n) < len(numbered) {
+			return numbered[n], true
+		}
+		return "", false
+	}
+}
+
+// doublewrite is a boolean, or a word of MySQL 8.0.30 or MariaDB 11.8.
+func doublewrite(s string) (string, bool) {
+	if word, ok := mySwitch(s); ok {
+		return word, true
+	}
+	return myWord(nil, "ON", "OFF", "DETECT_ONLY", "DETECT_AND_RECOVER", "fast")(s)
+}
+
+// myNumber is a number with a unit behind it: 1, 1K (eval_num_suffix in my_getopt.c).
+func myNumber(s string) (string, bool) {
+	shift := 0
+	if n := len(s); n > 1 {
+		if i := strings.IndexByte("kmgtpe", s[n-1]|0x20); i >= 0 {
+			s, shift = s[:n-1], 10*(i+1)
+		}
+	}
+	v, err := strconv.ParseUint(s, 10, 63)
+	if err != nil || v<<shift>>shift != v {
+		return "", false
+	}
+	return strconv.FormatUint(v<<shift, 10), true
+}

@@ -115,3 +115,119 @@ func TestWindowsSQLServers(t *testing.T) {
 		t.Errorf("a registry that may not be read: %+v", count)
 	}
 }
+
+func TestWindowsIdentity(t *testing.T) {
+	version := func(name string) string { return winVersionKey + `\` + name }
+	bios := func(name string) string { return winBIOSKey + `\` + name }
+	for _, c := range []struct {
+		name    string
+		reg     fakeRegistry
+		version [3]uint32
+		want    [5]string // OS, kernel, product, BIOS, hypervisor
+	}{
+		{"server", fakeRegistry{
+			version("ProductName"): "Windows Server 2022 Standard", version("DisplayVersion"): "21H2", version("UBR"): 2113,
+			bios("SystemManufacturer"): "Microsoft Corporation", bios("SystemProductName"): "Virtual Machine", bios("BIOSVendor"): "American Megatrends Inc.",
+			bios("BIOSVersion"): "090008", bios("BIOSReleaseDate"): "12/07/2018",
+		}, [3]uint32{10, 0, 20348}, [5]string{
+			"Windows Server 2022 Standard 21H2", "10.0.20348.2113", "Microsoft Corporation Virtual Machine", "American Megatrends Inc. 090008 12/07/2018", "hyper-v",
+		}},
+		{"Windows 11 calls itself 10", fakeRegistry{version("ProductName"): "Windows 10 Pro", version("DisplayVersion"): "23H2"}, [3]uint32{10, 0, 22631},
+			[5]string{"Windows 11 Pro 23H2", "10.0.22631", "absent", "absent", "absent"}},
+		{"Windows 10 is one", fakeRegistry{version("ProductName"): "Windows 10 Pro"}, [3]uint32{10, 0, 19045},
+			[5]string{"Windows 10 Pro", "10.0.19045", "absent", "absent", "absent"}},
+		{"the product repeats the vendor", fakeRegistry{version("ProductName"): "Microsoft Windows 7", bios("SystemManufacturer"): "VMware, Inc.", bios("SystemProductName"): "VMware, Inc. VMware7,1"},
+			[3]uint32{6, 1, 7601}, [5]string{"Windows 7", "6.1.7601", "VMware, Inc. VMware7,1", "absent", "vmware"}},
+		{"hardware proves nothing", fakeRegistry{version("ProductName"): "", bios("SystemManufacturer"): "Dell Inc.", bios("SystemProductName"): " ", bios("BIOSVersion"): errors.New("broken")},
+			[3]uint32{10, 0, 17763}, [5]string{"absent", "10.0.17763", "Dell Inc.", "error", "absent"}},
+	} {
+		id := windowsIdentity(c.reg, c.version)
+		var got [5]string
+		for i, f := range []Fact[string]{id.OS, id.Kernel, id.Product, id.BIOS, windowsHypervisor(c.reg)} {
+			if got[i] = f.Value; f.State != StateOK {
+				got[i] = string(f.State)
+			}
+		}
+		testkit.Same(t, c.want, got, c.name)
+	}
+}
+
+func TestVolumeStorage(t *testing.T) {
+	for _, c := range []struct {
+		v     volume
+		class string
+		state State
+	}{
+		{volume{Root: `C:\`, FSType: "NTFS", Free: 1 << 30}, "", StateAbsent},
+		{volume{Root: `\\srv\log\`, FSType: "NTFS", Remote: true}, ClassNetwork, StateOK},
+		{volume{Root: `R:\`, FSType: "FAT32", Memory: true}, ClassMemory, StateOK},
+		{volume{Root: `P:\`, FSType: "NTFS", DAX: true}, ClassPmemDAX, StateOK},
+	} {
+		s := c.v.storage("log", `C:\log`, "GetVolumeInformation")
+		if s.Class.Value != c.class || s.Class.State != c.state {
+			t.Errorf("%+v is %s %q", c.v, s.Class.State, s.Class.Value)
+		}
+		if s.MountPoint.Value != c.v.Root || s.FreeBytes.Value != c.v.Free || s.FreeBytes.Unit != "B" || s.Device.State != StateAbsent || s.Device.Reason != NotTold {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// winRelation makes a SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX with one group mask.
+func winRelation(rel uint32, masks int, groups, group uint16, mask uint64, set func([]byte)) []byte {
+	b := make([]byte, masks+groupMask)
+	binary.LittleEndian.PutUint32(b, rel)
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)))
+	binary.LittleEndian.PutUint16(b[masks-2:], groups)
+	binary.LittleEndian.PutUint64(b[masks:], mask)
+	binary.LittleEndian.PutUint16(b[masks+8:], group)
+	if set != nil {
+		set(b)
+	}
+	return b
+}
+
+func TestWindowsTopology(t *testing.T) {
+	smt := func(class byte) func([]byte) { return func(b []byte) { b[8], b[9] = 1, class } }
+	var buf []byte
+	for _, r := range [][]byte{
+		winRelation(relCore, 32, 1, 0, 0b0011, smt(1)), winRelation(relCore, 32, 1, 0, 0b1100, smt(1)),
+		winRelation(relCore, 32, 1, 1, 0b1, func(b []byte) { b[9] = 0 }),
+		winRelation(relPackage, 32, 1, 0, 0b1111, nil), winRelation(relPackage, 32, 1, 1, 0b1, nil),
+		winRelation(relNUMA, 32, 0, 0, 0b1111, nil), // Wine: a count of 0 groups
+		winRelation(relNUMA, 32, 0, 1, 0b1, func(b []byte) { b[8] = 1 }),
+		winRelation(4, 32, 0, 0, 0, nil), // group information: not ours
+		winRelation(relCache, 40, 0, 0, 0b0011, func(b []byte) {
+			b[8], b[9] = 1, 12
+			binary.LittleEndian.PutUint16(b[10:], 64)
+			binary.LittleEndian.PutUint32(b[12:], 48<<10)
+			b[16] = 2
+		}),
+	} {
+		buf = append(buf, r...)
+	}
+	top := windowsTopology(buf, nil)
+	got := []any{top.Sockets.Value, top.Cores.Value, FormatList(top.Online.Value), top.SMTActive.Value, len(top.NUMA),
+		top.CPUs[4].ID, top.CPUs[4].Socket.Value, top.CPUs[4].NUMANode.Value, top.CPUs[4].CoreType, FormatList(top.CPUs[3].Siblings.Value),
+		top.Caches[0].Type, top.Caches[0].Size.Value, FormatList(top.Caches[0].CPUs)}
+	want := []any{2, 3, "0-3,64", true, 2, 64, 1, 1, "efficiency", "2-3", "Data", int64(48 << 10), "0-1"}
+	testkit.Same(t, want, got)
+	for n := range buf { // cut anywhere, it is an error or a shorter list, but no panic
+		windowsTopology(buf[:n], nil)
+	}
+	if top := windowsTopology(nil, errors.New("failed")); top.Online.State != StateError || top.Sockets.State != StateError {
+		t.Errorf("a failed call gives %+v", top)
+	}
+}
+
+func FuzzWindowsTopology(f *testing.F) {
+	f.Add(winRelation(relCore, 32, 1, 0, 3, nil))
+	f.Add(winRelation(relCache, 40, 0, 0, 3, nil))
+	f.Add(winRelation(relCore, 32, 65535, 65535, 3, nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		top := windowsTopology(b, nil)
+		if top.Threads.State == StateOK && top.Threads.Value != len(top.CPUs) {
+			t.Fatalf("%d threads, %d CPUs", top.Threads.Value, len(top.CPUs))
+		}
+	})
+}

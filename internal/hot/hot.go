@@ -13,7 +13,11 @@
 // that would set the stop word never run. Package worker arranges for both.
 package hot
 
-import "unsafe"
+import (
+	"errors"
+	"time"
+	"unsafe"
+)
 
 // LineSize is the distance in bytes that keeps two counters from sharing a cache
 // line: two lines of 64, because Intel's adjacent-line prefetcher fetches pairs.
@@ -100,3 +104,64 @@ func Ring(buf []uint64, rnd func(n int) int) int {
 
 // MixedAdds is the number of dependent additions in one step of Mixed.
 const MixedAdds = 16
+
+// Clock turns ticks of the time stamp counter into seconds. It compares the two
+// over the whole life of the process, since Windows' clock moves in steps of half
+// a millisecond and more.
+type Clock struct {
+	ticks uint64
+	at    time.Time
+}
+
+// StartClock starts comparing.
+func StartClock() Clock { return Clock{Ticks(), time.Now()} }
+
+// Rate returns ticks per second; call it some 100 ms after StartClock at the earliest.
+func (c Clock) Rate() float64 {
+	return float64(Ticks()-c.ticks) / time.Since(c.at).Seconds()
+}
+
+// Flush writes the cache lines of b back to memory and waits until they are there, as a
+// program does that stores to persistent memory through a mapping: no system call makes
+// such stores durable. CanFlush must have returned nil.
+//
+// The compiler has no instruction for it: CLWB, CLFLUSHOPT or CLFLUSH on amd64, whichever
+// comes first that the processor has (Intel SDM vol. 2; only CLFLUSH is in every amd64
+// processor), and DC CVAP on arm64 (ARMv8.2, DPB). Each ends with the fence that its
+// manual asks for.
+func Flush(b []byte) {
+	if len(b) > 0 {
+		writeBack(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	}
+}
+
+// CanFlush returns an error where the processor has no instruction for Flush.
+func CanFlush() error {
+	if flushBy == "" {
+		return errors.New("this processor has no instruction that writes cache lines back to persistent memory")
+	}
+	return nil
+}
+
+// Counts is what one thread counts. It alone writes; others may read with
+// atomic loads while it runs, and must subtract snapshots, never reset.
+type Counts struct {
+	Locked uint64 // acquisitions
+	Spins  uint64 // polls that found the lock held
+}
+
+// Lane is Counts alone in its lines.
+type Lane struct {
+	Counts
+	_ [LineSize - 16]byte
+}
+
+// Take takes and releases a lock until *stop is not 0: it looks before it swaps, and waits with
+// PAUSE, or on arm64 ISB, while another has it. The lock is 0 when nobody has it. Nothing is done
+// under it.
+func Take(lock, stop *Word, counts *Counts) { take(lock, stop, counts, lse) }
+
+// take is Take; lse is 1 where arm64's atomic instructions of ARMv8.1 are there.
+//
+//go:noescape
+func take(lock, stop *Word, counts *Counts, lse uint64)

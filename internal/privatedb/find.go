@@ -1,14 +1,20 @@
 package privatedb
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"hostlab/internal/proc"
 )
 
 // Programs are a server's, of one version.
@@ -119,4 +125,96 @@ func (v *Vendor) ask(ctx context.Context, path string) (p Programs, err error) {
 		p.Minor, err = strconv.Atoi(string(m[3]))
 	}
 	return p, err
+}
+
+// Usage is CPU time of a server's processes.
+type Usage struct {
+	// All is that of those that live or have ended. From one reading to the next it
+	// grows or stays. It is exact as long as Ended is the same in both; otherwise it may be
+	// wrong by less than Coarse either way, however many have ended.
+	All     time.Duration
+	Session map[int]time.Duration // of those that live, by process number
+	Ended   int64                 // differs from an earlier reading where processes have ended since
+}
+
+// Coarse is how exactly Linux tells the CPU time of processes that have ended: user and
+// system time are summed to the nanosecond, and shown in whole units each.
+const Coarse = 2 * proc.Tick
+
+// Since is what was used since an earlier reading of the same meter. doubt is why it
+// should not be shown, where its error may be more than a tenth of it; or empty.
+func (u Usage) Since(before Usage) (cpu time.Duration, doubt string) {
+	cpu = u.All - before.All
+	if u.Ended != before.Ended && cpu < 10*Coarse {
+		doubt = fmt.Sprintf(
+			"processes of the server ended in the run, and Linux tells their CPU time to %d ms, too little for about "+
+				"%d ms: make the run longer",
+			Coarse.Milliseconds(), cpu.Milliseconds())
+	}
+	return cpu, doubt
+}
+
+// Tail keeps the end of what programs wrote to stderr.
+type Tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 16 << 10
+
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if surplus := len(t.text) - tailBytes; surplus > 0 {
+		t.text = append(t.text[:0], t.text[surplus:]...)
+	}
+	return len(p), nil
+}
+
+// Last returns the line that says most about an end: the last error, or else the last
+// line.
+func (t *Tail) Last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := ""
+	for _, line := range slices.Backward(strings.Split(string(t.text), "\n")) {
+		line = strings.TrimSpace(line)
+		last = cmp.Or(last, line)
+		for _, level := range []string{"PANIC:", "FATAL:", "[ERROR]", "error:", "ERROR:"} {
+			if strings.Contains(line, level) && !strings.HasSuffix(line, "Aborting") { // MariaDB ends so after the error itself
+				return line
+			}
+		}
+	}
+	return last
+}
+
+// Full reports whether the disk was full.
+func (t *Tail) Full() bool {
+	// MariaDB gives ENOSPC by its number
+	return t.Contains("No space left on device") || t.Contains("Disk quota exceeded") || t.Contains("error 28") ||
+		t.Contains("Errcode: 28")
+}
+
+// Contains reports whether text was written lately.
+func (t *Tail) Contains(text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.Contains(t.text, []byte(text))
+}
+
+// LastWords is the last line of the log, as the end of a sentence.
+func (t *Tail) LastWords() string {
+	if line := t.Last(); line != "" {
+		return "; its last log line: " + line
+	}
+	return ""
+}
+
+// Reset forgets what was written.
+func (t *Tail) Reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -114,6 +115,40 @@ func TestSettingsSince(t *testing.T) {
 	for major, want := range map[int]bool{13: false, 14: true} {
 		if got := slices.Contains(pgArguments(major, map[string]string{"track_wal_io_timing": "on"}), "track_wal_io_timing=on"); got != want {
 			t.Errorf("%d: %v", major, got)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	var l Tail
+	fmt.Fprint(&l, strings.Repeat("LOG:  chatter\n", 5000), "FATAL:  could not write: No space left on device\nLOG:  shutting down\n\n")
+	if got := l.Last(); got != "FATAL:  could not write: No space left on device" || !l.Full() || len(l.text) > tailBytes {
+		t.Errorf("%q, full %v, %d bytes", got, l.Full(), len(l.text))
+	}
+	var none Tail
+	if none.Last() != "" || none.Full() {
+		t.Error("an empty log has a line")
+	}
+}
+
+// What processes used that have ended is coarse, and told only where that is little of it.
+func TestSince(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name  string
+		ended int64
+		used  time.Duration
+		doubt string
+	}{
+		{"nobody ended", 0, ms, ""},
+		{"much was used", 3, 200 * ms, ""},
+		{"little was used", 3, 199 * ms, "about 199 ms: make the run longer"},
+		{"nothing that shows", 3, 0, "about 0 ms"},
+	} {
+		before := Usage{All: time.Second, Ended: 5}
+		cpu, doubt := Usage{All: time.Second + c.used, Ended: 5 + c.ended}.Since(before)
+		if cpu != c.used || (doubt == "") != (c.doubt == "") || !strings.Contains(doubt, c.doubt) {
+			t.Errorf("%s: %v, %q", c.name, cpu, doubt)
 		}
 	}
 }

@@ -2,10 +2,13 @@ package probe
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"hostlab/internal/testkit"
+	"hostlab/internal/worker"
 )
 
 const methodPage = `# What ''assess'' measures, and how
@@ -32,4 +35,16 @@ func TestMethodPage(t *testing.T) {
 		}
 	}
 	testkit.Page(t, "../../docs/method.md", fmt.Sprintf(strings.ReplaceAll(methodPage, "''", "`"), rows.String()))
+}
+
+// TestMain lets this test binary be its own worker process.
+func TestMain(m *testing.M) {
+	worker.Main(Jobs())
+	os.Exit(m.Run())
+}
+
+// one is the probe of a name.
+func one(name string) Probe {
+	all := All()
+	return all[slices.IndexFunc(all, func(p Probe) bool { return p.Name == name })]
 }

@@ -8,7 +8,12 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -172,4 +177,92 @@ func Pairs() Probe {
 // must call worker.Main(probe.Jobs()) first thing in main.
 func Jobs() []worker.Job {
 	return []worker.Job{{Name: burstJob, New: newBurstServer}, {Name: siblingsJob, New: newPairWorker}}
+}
+
+// Alpha gives the 95 % intervals of all probes.
+const Alpha = 0.05
+
+// BusyShare is the part of the CPUs' time that others may take during a probe
+// before the report says so.
+const BusyShare = 0.05
+
+// Run runs one probe. Only cancellation is an error: a probe that breaks is
+// reported in its outcome, and the others go on.
+func Run(ctx context.Context, pr Probe, cfg Config) (Outcome, error) {
+	others := proc.Watch(cfg.CPUs)
+	out, err := pr.Run(ctx, cfg)
+	if ctx.Err() != nil {
+		// Probes join what they could not clean up to the context's error.
+		var several interface{ Unwrap() []error }
+		if errors.As(err, &several) {
+			for _, e := range several.Unwrap() {
+				if !errors.Is(e, ctx.Err()) {
+					return out, fmt.Errorf("%w; %w", ctx.Err(), e)
+				}
+			}
+		}
+		return out, ctx.Err()
+	}
+	if err != nil {
+		out.Failed = err.Error()
+	}
+	if share, ok := others.Share(); ok && share > BusyShare && out.Skipped == "" {
+		out.Busy = share
+	}
+	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped",
+		out.Skipped, "failed", out.Failed)
+	return out, nil
+}
+
+// quotaPeriods is how many periods of a CPU quota a run lasts at least: a run that
+// ends within one may find that period's whole quota and see no limit.
+const quotaPeriods = 5
+
+// cpuLimit is a control group's limit on CPU time.
+type cpuLimit struct {
+	cpus   float64       // 0: none
+	file   string        // cpu.stat of the group that sets it; "" if not known
+	period time.Duration // after which it is filled up again
+}
+
+// limitOf finds the limit that hostlab itself is under, if it is less than n CPUs.
+// Beside the file with the quota lies cpu.stat, in version 1 as in 2.
+func limitOf(facts *host.Facts, n int) cpuLimit {
+	if facts == nil {
+		return cpuLimit{}
+	}
+	f := facts.Limits.CPUQuota
+	quota, ok := f.Get()
+	if !ok || quota >= float64(n) {
+		return cpuLimit{}
+	}
+	l := cpuLimit{cpus: quota, period: 100 * time.Millisecond} // the kernel's default
+	if !filepath.IsAbs(f.Source) {
+		return l
+	}
+	dir := filepath.Dir(f.Source)
+	l.file = filepath.Join(dir, "cpu.stat")
+	var period string
+	if b, err := os.ReadFile(filepath.Join(dir, "cpu.cfs_period_us")); err == nil {
+		period = strings.TrimSpace(string(b))
+	} else if b, err := os.ReadFile(filepath.Join(dir, "cpu.max")); err == nil {
+		if f := strings.Fields(string(b)); len(f) == 2 {
+			period = f[1]
+		}
+	}
+	if us, err := strconv.Atoi(period); err == nil && us > 0 {
+		l.period = time.Duration(us) * time.Microsecond
+	}
+	return l
+}
+
+// stops are how many periods there were, and in how many the quota stopped threads.
+type stops struct{ periods, throttled int }
+
+// stopsIn reads cpu.stat.
+func stopsIn(file string) (stops, bool) {
+	m, _ := proc.Keyed(file)
+	periods, ok := m["nr_periods"]
+	throttled, too := m["nr_throttled"]
+	return stops{int(periods), int(throttled)}, ok && too
 }

@@ -1,8 +1,12 @@
 package proc
 
 import (
+	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,4 +40,86 @@ func Own() (s float64) {
 		}
 	}
 	return s
+}
+
+// Shares tells how the scheduler divides CPUs between two processes.
+func Shares(pid, with int) Sharing {
+	s := Sharing{Idle: true}
+	if attr, err := unix.SchedGetAttr(pid, 0); err != nil || attr.Policy != unix.SCHED_IDLE {
+		s.Idle = false
+	}
+	one, other := cpuGroup(pid), cpuGroup(with)
+	enabled, _ := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled")
+	session := func(pid int) string {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", pid))
+		return string(b)
+	}
+	switch {
+	case one == "" || other == "":
+	case one != other:
+		s.By = ByGroup
+	case one == "/" && strings.TrimSpace(string(enabled)) == "1" && session(pid) != session(with): // sched(7), The autogroup feature
+		s.By = BySession
+	default:
+		s.By = ByThread
+	}
+	return s
+}
+
+// cpuGroup is the control group whose weight counts for a process's share of the CPUs; "": not known. In version 2 it
+// is the nearest one that has a weight.
+func cpuGroup(pid int) string {
+	list, _ := Memberships(pid)
+	two := ""
+	for _, m := range list {
+		if m.Has("cpu") {
+			return m.Group
+		}
+		if m.Has("") {
+			two = m.Group
+		}
+	}
+	for _, h := range Hierarchies() {
+		if h.Controllers[0] != "" {
+			continue
+		}
+		for ; two != "" && two != "/"; two = path.Dir(two) {
+			dir := h.Dir(two)
+			if _, err := os.Stat(filepath.Join(dir, "cpu.weight")); err == nil && dir != "" {
+				return two
+			}
+		}
+	}
+	return two
+}
+
+// kthreadd is the parent of all threads of the kernel.
+const kthreadd = 2
+
+// GroupsOf are the control groups of a process but the root (cgroups(7)). First is that of version 2, or else of
+// systemd's own tree, or of its CPU time. They differ where a runtime that knows version 1 alone moves it: in version
+// 2 it stays in the runtime's group.
+func GroupsOf(pid int) []string {
+	list, _ := Memberships(pid)
+	return groupsOf(list)
+}
+
+func groupsOf(list []Membership) []string {
+	var all []string
+	group := ""
+	for _, m := range list {
+		if m.Group == "/" {
+			continue
+		}
+		if group == "" && (m.Has("cpu") || m.Has("cpuacct")) || m.Has("") || m.Has(Systemd) {
+			group = m.Group
+		}
+		all = append(all, m.Group)
+	}
+	slices.Sort(all)
+	all = slices.DeleteFunc(slices.Compact(all), func(g string) bool { return g == group })
+	if group != "" {
+		all = slices.Insert(all, 0, group)
+	}
+	return all
 }

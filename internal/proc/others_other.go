@@ -3,7 +3,10 @@
 package proc
 
 import (
+	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"time"
 )
 
@@ -15,3 +18,72 @@ func Own() float64 { return 0 }
 
 // CPUTime is known on Linux only.
 func CPUTime(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
+
+// ClientOf is the process of this host at the other end of a connection that a process serves; 0: nobody looks here.
+func ClientOf(int) int { return 0 }
+
+// Listener is the process that listens at an address; 0: nobody looks here.
+func Listener(int, string) int { return 0 }
+
+// RequestsOf are none: nobody looks here.
+func RequestsOf([]int) Requests { return Requests{} }
+
+// ClientsAmong are none: nobody looks here.
+func ClientsAmong([]int, []int) map[int]bool { return nil }
+
+// Hides is true: nobody looks here.
+func Hides(int) bool { return true }
+
+// Listens are no addresses: nobody looks here.
+func Listens(int) []string { return nil }
+
+// Leader is a child of ours, without what it starts: there are no process groups here.
+type Leader struct{ cmd *exec.Cmd }
+
+// Start starts a command.
+func Start(cmd *exec.Cmd) (*Leader, error) { return &Leader{cmd}, cmd.Start() }
+
+// Run waits until the child has ended, and calls then, which may be nil. When ctx is
+// cancelled, the child is ended at once: Windows has no signal that asks.
+func (l *Leader) Run(ctx context.Context, _ time.Duration, then func()) (cancelled bool, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- l.cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		cancelled = true
+		_ = l.cmd.Process.Kill()
+		err = <-ended
+	}
+	if then != nil {
+		then()
+	}
+	return cancelled, err
+}
+
+func line(name string) (string, error) {
+	b, err := os.ReadFile(name)
+	return string(b), err
+}
+
+// Pauses sees nothing here: this system does not tell a stopped process from one that
+// waits for a CPU.
+type Pauses struct{}
+
+// WatchPauses starts none.
+func WatchPauses() *Pauses { return nil }
+
+// Sum is nothing.
+func (w *Pauses) Sum() Pause { return Pause{} }
+
+// Close ends nothing.
+func (w *Pauses) Close() {}
+
+// Shares is not known.
+func Shares(int, int) Sharing { return Sharing{} }
+
+// kthreadd: no process is the parent of the kernel's threads here.
+const kthreadd = -1
+
+// GroupsOf: there are none.
+func GroupsOf(int) []string { return nil }

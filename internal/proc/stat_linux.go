@@ -2,9 +2,12 @@ package proc
 
 import (
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Read reads the one of that number.
@@ -43,4 +46,36 @@ func All() (all []Stat) {
 		}
 	}
 	return all
+}
+
+// line reads a file of one short line. Of hundreds of processes each second that is to cost little, and os.ReadFile
+// takes twice as long: it asks for the file's size, offers its descriptor to the poller, and reads again for the end.
+func line(name string) (string, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	var b [512]byte // of /proc/PID/stat the first 22 numbers and the name, of 64 bytes at most, are less
+	n, err := unix.Read(fd, b[:])
+	if err != nil {
+		return "", &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return string(b[:n]), nil
+}
+
+// CPUTime is the CPU time of all threads of a process, to the nanosecond: its CPU
+// clock (clock_getcpuclockid(3), whose number the C library makes in this way).
+func CPUTime(pid int) (time.Duration, error) { return clock(int32(^pid<<3 | scheduled)) } //nolint:gosec // process numbers are below 2^22
+
+// ThreadCPUTime is CPUTime of one thread of this process: what pthread_getcpuclockid gives.
+func ThreadCPUTime(tid int) (time.Duration, error) { return clock(int32(^tid<<3 | 4 | scheduled)) } //nolint:gosec // as above
+
+// scheduled is the kind of clock that counts time on a CPU, CPUCLOCK_SCHED (include/linux/posix-timers.h).
+const scheduled = 2
+
+func clock(id int32) (time.Duration, error) {
+	var t unix.Timespec
+	err := unix.ClockGettime(id, &t)
+	return time.Duration(t.Nano()), err
 }

@@ -6,6 +6,7 @@ package screen
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -175,4 +176,90 @@ func OneLine(err error) string {
 	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
 	const longest = 4000 // a program or a server may have said any of it
 	return Clean(Cut(line, longest))
+}
+
+// glued stands for a space that a line must not break at. It is a private-use
+// character, which Clean lets no text from the host bring along.
+const glued = "\uE000"
+
+var (
+	unitAfter = regexp.MustCompile(
+		`(\d) ((?:ns|us|ms|s|min|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
+	sizeIs   = regexp.MustCompile(`\bn = (\d)`)
+	brackets = regexp.MustCompile(`\[[^\[\]]*\]`)
+)
+
+// WrapFigures breaks text from anywhere into lines of at most width columns, and leaves
+// numbers with their units, and intervals that fit a line, in one piece.
+func WrapFigures(s string, width int) []string {
+	s = unitAfter.ReplaceAllString(Clean(s), "${1}"+glued+"${2}")
+	s = sizeIs.ReplaceAllString(s, "n"+glued+"="+glued+"${1}")
+	s = brackets.ReplaceAllStringFunc(s, func(b string) string {
+		if utf8.RuneCountInString(b) > width {
+			return b
+		}
+		return strings.ReplaceAll(b, " ", glued)
+	})
+	lines := Wrap(s, width)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], glued, " ")
+	}
+	return lines
+}
+
+// Cells makes a row safe for CSV: it keeps foreign text from being a formula where a spreadsheet opens the file. OWASP,
+// "CSV Injection", has a quote put before it, for the fullwidth forms as well. Text that begins with a
+// quote gets one more, so that no two texts give the same cell. Numbers stay numbers.
+func Cells(row []string) []string {
+	for i, s := range row {
+		s = Clean(s)
+		if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " ")); strings.ContainsRune("=+-@＝＋－＠'", first) {
+			if _, err := strconv.ParseFloat(s, 64); err != nil {
+				s = "'" + s
+			}
+		}
+		row[i] = s
+	}
+	return row
+}
+
+// Meant returns the known word that is near enough to s for a slip, or "": one letter
+// off, or a third of the word's at most, or more than the word.
+func Meant(s string, known []string) string {
+	s = strings.TrimSpace(s)
+	best, at := len(s), ""
+	for _, w := range known {
+		d := distance(strings.ToLower(s), strings.ToLower(w))
+		if near := d <= max(1, len(w)/3) || len(w) > 3 && strings.Contains(s, w); near && d < best {
+			best, at = d, w
+		}
+	}
+	return at
+}
+
+// distance is the Levenshtein distance in bytes, with two neighbours that changed
+// places as one step.
+func distance(a, b string) int {
+	row, above := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		before := above // the row of i-2
+		above = append([]int(nil), row...)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := diagonal
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			diagonal = row[j]
+			row[j] = min(change, row[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
 }

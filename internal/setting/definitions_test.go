@@ -1,7 +1,9 @@
 package setting
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -271,4 +273,116 @@ func FuzzSpell(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAMachineWithoutSettings: where there can be none, one reason stands for all.
+func TestAMachineWithoutSettings(t *testing.T) {
+	sys := recorded(t, "intel-core-cst")
+	testkit.Must(must(t, "governor").Read(sys))(t)
+	sys.Missing = errors.New("none on this system")
+	for _, s := range All() {
+		if _, err := s.Read(sys); !errors.Is(err, sys.Missing) {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+	p, err := NewPlan(sys, []Assignment{{Name: "governor", Value: "performance"}})
+	if err != nil || len(p.Steps) != 0 || len(p.Skipped) != 1 || p.Skipped[0].Reason != "none on this system" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func must(t *testing.T, name string) Setting {
+	t.Helper()
+	s, ok := Find(name)
+	if !ok {
+		t.Fatalf("no setting %s", name)
+	}
+	return s
+}
+
+// TestNamesAreNoPatterns: the name of a device is taken as it is, whatever it is made of.
+func TestNamesAreNoPatterns(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"*", "sda"} {
+		file := filepath.Join(root, "sys/block", name, "queue/scheduler")
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
+			os.WriteFile(file, []byte("[none] mq-deadline\n"), 0o600)))
+	}
+	p, err := NewPlan(treeOf(t, root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
+	if err != nil || len(p.Steps) != 2 || p.Steps[0].Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Name != "*" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// What has no other value here, or only one that the kernel refuses, cannot be set, although it is there.
+func TestSettable(t *testing.T) {
+	const clocks = "-- sys/devices/system/clocksource/clocksource0/current_clocksource --\ntsc\n-- " +
+		"sys/devices/system/clocksource/clocksource0/available_clocksource --\n"
+	const scheduler = "-- sys/block/sda/queue/scheduler --\n"
+	for _, c := range []struct {
+		name, archive, fixed string
+	}{
+		{"smt", "-- sys/devices/system/cpu/smt/control --\nnotsupported\n", "has no SMT"},
+		{"smt", "-- sys/devices/system/cpu/smt/control --\nforceoff\n", "for good"},
+		{"smt", "-- sys/devices/system/cpu/smt/control --\noff\n", ""},
+		{"clocksource", clocks + "tsc\n", "nothing else"},
+		{"clocksource", clocks + "tsc hpet\n", ""},
+		{"io_scheduler", scheduler + "[none]\n", "nothing else"},
+		{"io_scheduler", scheduler + "[none] mq-deadline\n", ""},
+		{"swappiness", "-- proc/sys/vm/swappiness --\n60\n", ""},
+	} {
+		states, err := must(t, c.name).Read(treeOf(t, testkit.Unpack(t, host.ExtractArchive, c.archive)))
+		if err != nil || len(states) != 1 {
+			t.Fatalf("%s: %+v, %v", c.name, states, err)
+		}
+		if got := states[0].Fixed; !strings.Contains(got, c.fixed) || (got == "") != (c.fixed == "") ||
+			Settable(states) != (c.fixed == "") {
+			t.Errorf("%s of %s: fixed by %q, want %q", c.name, c.archive, got, c.fixed)
+		}
+	}
+}
+
+// What set refuses on any host a profile for other hosts does not take either.
+func TestOffline(t *testing.T) {
+	for _, c := range []struct{ want, err string }{ // err: how it begins; "" none
+		{"dirty_bytes=600MiB dirty_ratio=10", "dirty_bytes and dirty_ratio exclude each other"},
+		{"min_freq=3GHz max_freq=2GHz", "min_freq cannot be 3 GHz: max_freq is to be 2 GHz, which is below it"},
+		{"max_freq=10% min_freq=50%", "min_freq cannot be 50%: max_freq is to be 10%, which is below it"},
+		{"max_freq=min min_freq=max", "min_freq cannot be max"},
+		{"max_freq=60% min_freq=max", "min_freq cannot be max"},
+		{"max_freq=3GHz max_freq@policy4=2GHz min_freq=2.5GHz", "min_freq of policy4 cannot be 2.5 GHz"},
+		{"max_freq=2GHz min_freq@policy4=2.5GHz", "min_freq of policy4 cannot be 2.5 GHz"},
+		{"max_freq@policy4=2GHz max_freq=3GHz min_freq=2.5GHz", ""}, // the last word counts
+		{"max_freq=2GHz min_freq=2GHz", ""},
+		{"max_freq=2GHz min_freq=60%", ""}, // of what is not known
+		{"max_freq=60% min_freq=min", ""},
+		{"thp=neverr", `thp: "neverr": expected always, madvise, never; did you mean never?`},
+		{"thp_defrag=bla", `thp_defrag: "bla": expected`},
+		{"governor=bla", `governor: "bla": expected performance`},
+		{"governor@policy0=bla", `governor of policy0: "bla"`},
+		{"platform_profile=foo", `platform_profile: "foo": expected`},
+		{"io_scheduler@sda=nonne", `io_scheduler of sda: "nonne"`},
+		{"epp=fast", `epp: "fast": expected`},
+		{"swappiness@sda=10", "swappiness@sda: swappiness has one value for the whole machine; leave out @sda"},
+		{"smt@cpu1=off", "smt@cpu1: smt has one value"},
+		{"swappines=10", "swappines: there is no such setting; did you mean swappiness?"},
+		{"swappiness=", "swappiness: no value"},
+		{"clocksource=kvm-clock io_scheduler=noop governor=schedutil boost@policy1=off cpu_online@cpu3=off epb@cpu0=0", ""},
+	} {
+		var want []Assignment
+		for _, text := range strings.Fields(c.want) {
+			left, value, _ := strings.Cut(text, "=")
+			name, object, _ := strings.Cut(left, "@")
+			want = append(want, Assignment{name, object, value})
+		}
+		_, err := Offline(want)
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err)) {
+			t.Errorf("%s: %v, want %q", c.want, err, c.err)
+		}
+	}
+	got, err := Offline([]Assignment{{"smt", "", "no"}, {"max_freq", "policy1", "2.4GHz"}, {"max_freq", "", "60 %"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Same(t, []Assignment{{"smt", "", "off"}, {"max_freq", "policy1", "2400000"}, {"max_freq", "", "60%"}}, got)
 }

@@ -5,10 +5,14 @@
 package setting
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"hostlab/internal/host"
 )
 
 // Setting is one thing that can be changed, on each of its objects. It is data: the file, what may be
@@ -269,4 +273,113 @@ const (
 	Same      Result = "same"
 	Skipped   Result = "skipped"
 	Moved     Result = "moved"
+)
+
+// Join names objects in short: cpu0-511, policy0,2, cpu0-3/state2; devices one by one.
+// The order is that of the first of each.
+func Join(names []string) string {
+	type family struct {
+		before, after string
+		numbers       []int
+	}
+	var list []*family
+	for _, name := range names {
+		before, n, after, ok := numberIn(name)
+		if !ok {
+			list = append(list, &family{before: name})
+			continue
+		}
+		i := slices.IndexFunc(list, func(f *family) bool {
+			return f.numbers != nil && f.before == before && f.after == after
+		})
+		if i < 0 {
+			list = append(list, &family{before, after, []int{n}})
+			continue
+		}
+		list[i].numbers = append(list[i].numbers, n)
+	}
+	var out []string
+	for _, f := range list {
+		slices.Sort(f.numbers)
+		out = append(out, f.before+host.FormatList(slices.Compact(f.numbers))+f.after)
+	}
+	return strings.Join(out, ", ")
+}
+
+// numberIn splits the names of CPUs and policies at their number. Those of devices have
+// numbers that mean other things.
+func numberIn(name string) (before string, n int, after string, ok bool) {
+	for _, p := range []string{"cpu", "policy"} {
+		rest, is := strings.CutPrefix(name, p)
+		end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(rest)
+		}
+		if n, err := strconv.Atoi(rest[:end]); is && err == nil {
+			return p, n, rest[end:], true
+		}
+	}
+	return "", 0, "", false
+}
+
+// all holds every setting in the order in which they are applied. To add one, add its value to the
+// list of its subject: frequency.go, idle.go, memory.go, sysctl.go, network.go, block.go, smt.go.
+var all = completed(power, frequencies, uncore, idle, sysctls, limits, network, memory, block, interrupts, cpus)
+
+// completed fills in what follows from other fields, and sorts by rank.
+func completed(lists ...[]Setting) []Setting {
+	out := slices.Concat(lists...)
+	for i := range out {
+		s := &out[i]
+		if s.Sysctl != "" {
+			s.Name = strings.ReplaceAll(lastPart(s.Sysctl), "-", "_")
+			s.Title += " (" + s.Sysctl + ")"
+			s.File = "/proc/sys/" + strings.ReplaceAll(s.Sysctl, ".", "/")
+			s.Absent = "the kernel does not show " + s.Sysctl
+			s.Order = rankSysctl
+		}
+		if s.Files == nil {
+			s.Files = []string{s.File}
+		}
+		if s.Values == "" {
+			s.Values = s.Takes.describe()
+		}
+		if s.Rival != "" {
+			s.Moves = append(s.Moves, Move{Setting: s.Rival, Becomes: []string{"0"}})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Setting) int { return cmp.Compare(a.Order, b.Order) })
+	return out
+}
+
+// All lists the settings in the order in which they are applied.
+func All() []Setting { return slices.Clone(all) }
+
+// Names are the names of all settings.
+func Names() (names []string) {
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Ranks of settings: lower is applied first. The governor comes before EPP, which it may
+// lock, and both before limits. CPUs are taken away last, since what they lack while
+// they are offline could not be set, and so given back first.
+const (
+	rankProfile = 10 * (iota + 1)
+	rankGovernor
+	rankEPP
+	rankEPB
+	rankBoost
+	rankMaxPerf
+	rankMinPerf
+	rankMax // before min: a maximum below the minimum is taken, the reverse is not everywhere
+	rankMin
+	rankIdle
+	rankMemory
+	rankSysctl
+	rankBlock
+	rankCPU
+	rankSMT
 )

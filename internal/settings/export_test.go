@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"hostlab/internal/document"
 	"hostlab/internal/setting"
 	"hostlab/internal/testkit"
 )
@@ -154,5 +156,38 @@ func TestRulesSpareDisksThatRotate(t *testing.T) {
 	}
 	if len(rules) != 3 || !strings.Contains(rules[2], `KERNEL=="sda"`) {
 		t.Errorf("%d rules: %q", len(rules), rules)
+	}
+}
+
+// docs/schema/settings.schema.json describes what settings, set, verify and revert write as JSON.
+func TestSchema(t *testing.T) {
+	form := func(kind string) document.Head { return document.Head{Kind: kind, Schema: Schema} }
+	testkit.Schema{Title: "Output of hostlab settings, set, verify and revert with --format json",
+		Description: "settings prints what there is; set, verify and revert print what became of each object. Values are " +
+			"the kernel's own text.",
+		Forms: []any{All{Head: form("settings")}, Change{Head: form("change")}, Change{Head: form("verify")}},
+		Words: map[reflect.Type][]any{reflect.TypeFor[Action](): {DoSet, DoVerify, DoRevert, Plan},
+			reflect.TypeFor[setting.Result](): {setting.Changed, setting.Unchanged, setting.Rounded, setting.Restored,
+				setting.Foreign, setting.Gone,
+				setting.Forgotten, setting.Failed, setting.Moved, setting.Planned, setting.Same, setting.Skipped}},
+	}.Equal(t, "settings.schema.json")
+}
+
+// TestWindowsNames holds the list to what the translation takes.
+func TestWindowsNames(t *testing.T) {
+	value := map[string]string{"governor": "performance", "epp": "performance", "boost": "1"}
+	for _, s := range setting.All() {
+		v := value[s.Name]
+		if v == "" {
+			v = "100%"
+		}
+		_, _, missing := windows(prepare([]setting.Assignment{{Name: s.Name, Value: v}}))
+		listed := slices.Contains(WindowsNames(), s.Name)
+		testkit.Is(t, (len(missing) == 0), listed, s.Name, "listed", "but", strings.Join(missing.lines(), "; "))
+	}
+	for _, name := range WindowsNames() {
+		if _, ok := setting.Find(name); !ok {
+			t.Errorf("there is no setting %s", name)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"hostlab/internal/model/burstlog"
 )
@@ -77,5 +78,84 @@ func TestComplete(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// At any rate of switches, what is taken stays within the budget as long as the least share does.
+func TestBudgetHolds(t *testing.T) {
+	for _, rate := range []float64{0, 100, 1e4, 44e3, 1e5, 3e5} {
+		for _, busy := range []float64{0.01, 1, 2, 64} {
+			b := newBudget(DefaultBudget)
+			b.on, b.off, b.reader = 500, 40, 50
+			b.learn(rate, busy)
+			d := b.duty()
+			off := b.off
+			if b.detached() {
+				off = 0
+			}
+			takes := rate * (d*(b.on+b.reader) + (1-d)*off) / 1e9
+			if limit := DefaultBudget * max(1, busy); takes > limit*1.001 && d > leastDuty {
+				t.Errorf("%g switches/s on %g CPUs: %g of %g with duty %g", rate, busy, takes, limit, d)
+			}
+			if rate <= 100 && d != 1 {
+				t.Errorf("%g switches/s on %g CPUs: duty %g", rate, busy, d)
+			}
+			var window, all time.Duration
+			for range 2000 {
+				w, p := b.next()
+				window, all = window+w, all+w+p
+				if w > cycle || d < 1 && (w < shortest/2 || w > longest*3/2) {
+					t.Fatalf("a window of %s", w)
+				}
+			}
+			if share := float64(window) / float64(all); share/d < 0.93 || share/d > 1.07 {
+				t.Errorf("windows cover %g, duty is %g", share, d)
+			}
+		}
+	}
+}
+
+// Quantiles of any value are within 7 % of it, from 128 ns to 8 s.
+func TestQuantile(t *testing.T) {
+	for b := 1; b < buckets-1; b++ {
+		var l Latency
+		hist := make([]uint32, buckets)
+		hist[b] = 10
+		l.add(hist, 10)
+		got := l.Quantile(0.5)
+		for _, v := range []float64{edge(b), edge(b + 1)} {
+			if math.Abs(got/v-1) > 0.07 {
+				t.Errorf("class %d: %g for %g", b, got, v)
+			}
+		}
+	}
+	var l Latency
+	if !math.IsNaN(l.Quantile(0.5)) || !math.IsNaN(l.Mean()) {
+		t.Error("none has a quantile")
+	}
+	hist := make([]uint32, buckets)
+	hist[1], hist[100] = 99, 1
+	l.add(hist, 1000)
+	if l.N != 100 || l.Quantile(0.5) > edge(2) || l.Quantile(0.999) < edge(100) {
+		t.Errorf("%+v", l)
+	}
+}
+
+// One long time among short ones says little of what they sum up to.
+func TestBetween(t *testing.T) {
+	var l Latency
+	hist := make([]uint32, buckets)
+	hist[60], hist[150] = 100, 1 // of 21 us, and of 54 ms
+	l.add(hist, 0)
+	short := (edge(60) + edge(61)) / 2
+	sum, spread := l.Between(0, 1e-3)
+	if want := 100*short + 1e-3; math.Abs(sum/want-1) > 1e-9 {
+		t.Errorf("sum %g, want %g", sum, want)
+	}
+	if want := math.Hypot(10*short, 1e-3); math.Abs(spread/want-1) > 1e-9 {
+		t.Errorf("spread %g, want %g", spread, want)
+	}
+	if sum, spread = l.Between(short, 1e-3); sum-2*spread > 0 {
+		t.Errorf("beyond the short ones lies %g, +- %g", sum, spread)
 	}
 }

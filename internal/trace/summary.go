@@ -2,9 +2,12 @@ package trace
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"hostlab/internal/document"
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -172,4 +175,95 @@ func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
 
 func span(s float64) string {
 	return time.Duration(s * 1e9).Round(100 * time.Millisecond).String()
+}
+
+// buckets is that of kernel/sched.c.
+const buckets = 208
+
+// Latency holds times from a wake-up to running.
+type Latency struct {
+	N    uint64
+	Sum  float64 // s
+	hist [buckets]uint64
+}
+
+// edge is the lower edge of a class in s: 8 in each power of two, from 128 ns.
+func edge(bucket int) float64 {
+	if bucket == 0 {
+		return 0
+	}
+	b := bucket - 1
+	return math.Ldexp(1+float64(b%8)/8, 7+b/8) / 1e9
+}
+
+// Mean is in s; NaN for none.
+func (l *Latency) Mean() float64 { return l.Sum / float64(l.N) }
+
+// Quantile is within 7 % of the value below which a share q lies, in s; NaN for none.
+// Within a class, times are taken as spread evenly.
+func (l *Latency) Quantile(q float64) float64 {
+	if l.N == 0 {
+		return math.NaN()
+	}
+	rank, below := q*float64(l.N), 0.0
+	last := 0
+	for b, n := range l.hist {
+		if n == 0 {
+			continue
+		}
+		if last = b; below+float64(n) >= rank {
+			return edge(b) + (edge(b+1)-edge(b))*(rank-below)/float64(n)
+		}
+		below += float64(n)
+	}
+	return edge(last + 1)
+}
+
+// Between adds up what each took beyond from, in s, no more than up to most. spread is the sum's standard
+// error, as of times that come at random: a single long one makes it as large as the sum.
+func (l *Latency) Between(from, most float64) (sum, spread float64) {
+	squares := 0.0
+	for b, n := range l.hist {
+		each := max(0, min((edge(b)+edge(b+1))/2, most)-from)
+		sum, squares = sum+float64(n)*each, squares+float64(n)*each*each
+	}
+	return sum, math.Sqrt(squares)
+}
+
+func (l *Latency) add(hist []uint32, ns uint64) {
+	for b, n := range hist {
+		l.hist[b] += uint64(n)
+		l.N += uint64(n)
+	}
+	l.Sum += float64(ns) / 1e9
+}
+
+// siblings maps each CPU to the one that shares its core. Where cores have more than
+// two threads it maps none: busy times of several do not add up.
+func siblings(tree host.Tree, cpus []int) map[int]int {
+	out := map[int]int{}
+	for _, c := range cpus {
+		list := tree.List("/sys/devices/system/cpu/cpu" + strconv.Itoa(c) + "/topology/thread_siblings_list").Or(nil)
+		if len(list) != 2 {
+			continue
+		}
+		if other := list[0] + list[1] - c; other != c {
+			out[c] = other
+		}
+	}
+	return out
+}
+
+// noSiblings says why none are followed, and whether that is since no CPU shares its core: else they are not known.
+func noSiblings(tree host.Tree, cpus []int) (why string, alone bool) {
+	for _, c := range cpus {
+		if f := tree.List("/sys/devices/system/cpu/cpu" + strconv.Itoa(c) +
+			"/topology/thread_siblings_list"); f.State != host.StateOK {
+			return f.Source + ": " + f.Reason, false
+		} else if len(f.Value) > 2 {
+			return "cores here have " + strconv.Itoa(len(f.Value)) + " threads, and busy times of several siblings do not add up",
+				false
+		}
+	}
+	return "no CPU here shares its core with another that is online", true
 }

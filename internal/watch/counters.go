@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"hostlab/internal/counters"
 	"hostlab/internal/proc"
@@ -168,4 +169,11 @@ func (t *tallies) begin(first map[string]counters.Series) {
 	}
 	t.info.Unknown = append(t.info.Unknown,
 		Unknown{"idle states, pressure, iowait, steal, log flushes", "Windows has no counter of them"})
+}
+
+// Counter reads the counters of a system: Linux' files, or Windows' performance counters.
+type Counter interface {
+	Info() Info
+	Read(now time.Time) (Reading, error)
+	Close()
 }

@@ -1,4 +1,5 @@
-// Package all lists the workloads.
+// Package all lists the workloads, describes them, and runs one by itself, a few times: to try parameters before a study
+// uses them.
 package all
 
 import (

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/windows"
+
+	"hostlab/internal/host"
 )
 
 // create makes a new file that Windows itself removes with its last handle,
@@ -54,3 +56,43 @@ func writeAt(f *os.File, b []byte, off int64) error {
 
 // datasync is FlushFileBuffers; Windows has no call that leaves metadata out.
 func datasync(f *os.File) error { return f.Sync() }
+
+type mapping struct{}
+
+// mapFile: Windows has DAX volumes, but nothing that promises stores to be durable
+// without FlushViewOfFile.
+func (l *Log) mapFile() error {
+	return &DirError{Dir: l.cfg.Dir, Problem: "no mapping of persistent memory (MAP_SYNC) on Windows",
+		Remedy: "make blocks durable in another way"}
+}
+
+func (*mapping) store([]byte, int64) error { return errors.ErrUnsupported }
+
+func (*mapping) unmap() error { return nil }
+
+// system leaves the question whether dir is writable to Open: an access list
+// cannot be judged without trying.
+var system = kernel{stat: host.Stat, writable: func(string) error { return nil }, complete: complete}
+
+func complete(s host.Storage, dir string) host.Storage {
+	name, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return s
+	}
+	if _, ok := s.FreeBytes.Get(); !ok {
+		var free uint64
+		if windows.GetDiskFreeSpaceEx(name, &free, nil, nil) == nil {
+			s.FreeBytes = host.Known(int64(min(free, 1<<62)), "B", "GetDiskFreeSpaceEx")
+		}
+	}
+	if _, ok := s.Class.Get(); !ok {
+		root, err := windows.UTF16PtrFromString(filepath.VolumeName(dir) + `\`)
+		if err == nil && windows.GetDriveType(root) == windows.DRIVE_REMOTE {
+			s.Class = host.Known(host.ClassNetwork, "", "GetDriveType")
+		}
+	}
+	return s
+}
+
+// MemoryDir: Windows has no file system in memory.
+func MemoryDir(string) bool { return false }

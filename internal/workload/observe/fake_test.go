@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,5 +257,67 @@ func TestRefused(t *testing.T) {
 	if _, err := (Workload{}).Open(t.Context(), workload.Config{Params: v}); err == nil ||
 		!strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a password in the environment: %v", err)
+	}
+}
+
+// Pages come in many hands: labels in any order, escapes, times, names in quotes, samples of other metrics between.
+func TestReadHistogram(t *testing.T) {
+	const text = `# HELP h what "it" is
+# TYPE h histogram
+h_bucket{le="0.5",path="/a\"},{\\"} 1 1700000000000
+other{x="h_bucket"} NaN
+h_bucket{path="/a\"},{\\",le="+Inf",} 3
+h_sum{path="/a\"},{\\"} 2.5
+	h_count { path = "/a\"},{\\" }	3
+# TYPE h_created gauge
+h_created 1
+{"h_bucket",le="0.5",path="b"} 4
+h_count{path="b"} 9
+`
+	list := testkit.Must(readHistogram(strings.NewReader(text), "h"))(t)
+	inf := math.Inf(1)
+	if len(list) != 2 || !slices.Equal(list[0].bounds, []float64{0.5, inf}) ||
+		!slices.Equal(list[0].counts, []float64{1, 3}) || list[0].sum != 2.5 ||
+		!slices.Equal(list[1].bounds, []float64{0.5, inf}) || !slices.Equal(list[1].counts, []float64{4, 9}) {
+		for _, s := range list {
+			t.Errorf("%+v", *s)
+		}
+	}
+	for _, line := range []string{`h_bucket{le="1" 3`, `h_bucket{le=1} 3`, `h_bucket{le="x"} 3`, `h_bucket{le="1"}`,
+		`h_sum x`, `h_sum{a} 1`,
+		`h_sum{a="\`, `{} 1`} {
+		list, err := readHistogram(strings.NewReader("# TYPE h histogram\n"+line+"\n"), "h")
+		if err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, %v", line, err, list)
+		}
+	}
+}
+
+// Of a service that is no database, it is known beforehand which responses never come.
+func TestLacks(t *testing.T) {
+	page := map[string]any{"url": "https://h/", "histogram": "took"}
+	for _, c := range []struct {
+		name  string
+		given map[string]any
+		why   string // "": it may come
+	}{
+		{"elapsed_per_transaction", nil, "only a database's sessions"},
+		{"elapsed_per_transaction", page, "only a database's sessions"},
+		{"cpu_per_transaction", nil, "does not count transactions"},
+		{"cpu_per_transaction", page, ""},
+		{"cpu_s", nil, ""},
+		{"queue_s", nil, ""},
+		{"latency_p99", nil, "url and histogram"},
+		{"latency_p99", page, ""},
+		{"latency", page, "a command"},
+		{"latency", map[string]any{"latency": []string{"echo", "1"}}, ""},
+		{"arrivals", nil, "does not count transactions"},
+		{"arrivals", page, ""},
+		{"energy_op_j", nil, ""}, // the runner's own
+	} {
+		p := testkit.Must(workload.Check(Workload{}.Describe(), c.given))(t)
+		if why := Lacks(p.(*Params), c.name); (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
+			t.Errorf("%s with %v: %q, want %q", c.name, c.given, why, c.why)
+		}
 	}
 }

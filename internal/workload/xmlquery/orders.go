@@ -2,9 +2,12 @@ package xmlquery
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Table is a cached table of orders with an XML column: one document a row, all
@@ -116,4 +119,137 @@ func (w *writer) order(id int) {
 		w.note(24)
 	}
 	w.f("</note>\n</order>\n")
+}
+
+// Totals are sums over all columns of all rows of a query: of numbers their values,
+// of text its bytes, of the customer's node its bytes without blanks, since databases
+// write a node with other blanks than it was read with. A database can compute them
+// too, unlike the check of a Sum.
+type Totals struct {
+	Items, Order, Line, SKU, Description, Unit, Quantity int64
+	Price, Discount                                      int64 // hundredths
+	Due                                                  int64 // days since 1970-01-01
+	Hazard, Customer                                     int64
+}
+
+// Total is what a query of t must return, computed the embedded way.
+func Total(ctx context.Context, t *Table) (sum Totals, err error) {
+	var s shredder
+	s.each = func(r *item) {
+		sum.Items++
+		sum.Order += r.order
+		sum.Line += r.line
+		sum.SKU += int64(s.sku)
+		sum.Description += int64(s.description)
+		sum.Unit += int64(s.unit)
+		sum.Quantity += r.quantity
+		sum.Price += r.price
+		sum.Discount += r.discount
+		sum.Due += r.due
+		sum.Hazard += r.hazard
+		sum.Customer += int64(solid(s.customer))
+	}
+	for i := range t.Rows() {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return sum, ctx.Err()
+		}
+		s.customer = nil
+		if _, _, err := s.shred(t.Row(i)); err != nil {
+			return sum, fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return sum, nil
+}
+
+// solid counts bytes that are neither spaces nor line ends.
+func solid(b []byte) (n int) {
+	for _, c := range b {
+		if c != ' ' && c != '\n' {
+			n++
+		}
+	}
+	return n
+}
+
+// planNode is a node of EXPLAIN (FORMAT JSON).
+type planNode struct {
+	Type     string     `json:"Node Type"`
+	Function string     `json:"Function Name"`
+	Planned  int        `json:"Workers Planned"`
+	Launched *int       `json:"Workers Launched"` // with ANALYZE
+	Plans    []planNode `json:"Plans"`
+}
+
+// plan sets the session to a degree and checks that PostgreSQL does what that says:
+// in the plan of the query, and in a trial with a small part of the rows, which starts
+// the same workers.
+func (d *Database) plan(ctx context.Context, degree int) error {
+	d.degree = 0
+	for _, statement := range Session(degree) {
+		if _, err := d.conn.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{
+		"EXPLAIN (FORMAT JSON) " + PostgresQuery,
+		fmt.Sprintf("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) %s WHERE id <= %d", PostgresQuery, d.rows/100+16*degree),
+	} {
+		var text string
+		if err := d.conn.QueryRow(ctx, statement, pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
+			return err
+		}
+		if err := checkPlan([]byte(text), degree); err != nil {
+			return err
+		}
+	}
+	d.degree = degree
+	return nil
+}
+
+// checkPlan wants the shredding below one Gather of degree-1 workers, or, at degree
+// 1, no Gather at all.
+func checkPlan(text []byte, degree int) error {
+	var plans []struct{ Plan planNode }
+	if err := json.Unmarshal(text, &plans); err != nil || len(plans) != 1 {
+		return fmt.Errorf("PostgreSQL's plan cannot be read: %d plans, %w", len(plans), err)
+	}
+	var gathers []planNode
+	below, above := 0, 0 // where documents are shredded
+	var walk func(n planNode, gathered bool)
+	walk = func(n planNode, gathered bool) {
+		if n.Type == "Gather" || n.Type == "Gather Merge" {
+			gathers = append(gathers, n)
+			gathered = true
+		}
+		if n.Function == "shred" || n.Type == "Table Function Scan" {
+			if gathered {
+				below++
+			} else {
+				above++
+			}
+		}
+		for _, p := range n.Plans {
+			walk(p, gathered)
+		}
+	}
+	walk(plans[0].Plan, false)
+	switch {
+	case below+above != 1:
+		return fmt.Errorf("PostgreSQL's plan shreds in %d places, expected one: this version plans the query in another way",
+			below+above)
+	case degree == 1 && len(gathers) > 0:
+		return fmt.Errorf("PostgreSQL plans %d workers for degree 1", gathers[0].Planned)
+	case degree == 1:
+		return nil
+	case len(gathers) != 1 || below != 1:
+		return fmt.Errorf("PostgreSQL's plan shreds in the leader alone at degree %d: it is not parallel", degree)
+	}
+	g := gathers[0]
+	if g.Planned != degree-1 {
+		return fmt.Errorf("PostgreSQL plans %d workers, degree %d takes %d", g.Planned, degree, degree-1)
+	}
+	if g.Launched != nil && *g.Launched != g.Planned {
+		return fmt.Errorf("PostgreSQL started %d of %d workers: is there a limit on processes?", *g.Launched, g.Planned)
+	}
+	return nil
 }

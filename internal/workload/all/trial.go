@@ -1,6 +1,4 @@
-// Package trial runs one workload by itself, a few times, and describes workloads: to try parameters before a study
-// uses them.
-package trial
+package all
 
 import (
 	"context"
@@ -23,8 +21,8 @@ import (
 // Schema is the version of the JSON of both.
 const Schema = 1
 
-// Run is what the command line asks of one workload.
-type Run struct {
+// Trial is what the command line asks of one workload.
+type Trial struct {
 	Runs   int
 	Seed   uint64
 	Params workload.Params // that Parse has read
@@ -32,7 +30,7 @@ type Run struct {
 }
 
 // Parse reads parameter=value words and picks.
-func (o *Run) Parse(w workload.Workload, words, picks []string) error {
+func (o *Trial) Parse(w workload.Workload, words, picks []string) error {
 	d := w.Describe()
 	given := map[string]any{}
 	for _, word := range words {
@@ -88,7 +86,7 @@ type Response struct {
 }
 
 // Do executes the runs. Workloads write by name below work. Whatever happens, no session is left behind.
-func (o *Run) Do(ctx context.Context, w workload.Workload, work string) (rep Report, err error) {
+func (o *Trial) Do(ctx context.Context, w workload.Workload, work string) (rep Report, err error) {
 	here, err := os.Getwd()
 	if err != nil {
 		return rep, err

@@ -1,4 +1,4 @@
-package trial
+package all
 
 import (
 	"context"
@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/testkit"
-	"hostlab/internal/workload/all"
 )
 
 // TestWorkloadStopped stops hostlab within the second of three runs: that run is left out, and named.
 func TestWorkloadStopped(t *testing.T) {
 	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
-		w, _ := all.Find("command")
-		o := Run{Runs: 3, Seed: 1}
+		w, _ := Find("command")
+		o := Trial{Runs: 3, Seed: 1}
 		if err := o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`},
 			nil); err != nil {
 			t.Fatal(err)

@@ -1,5 +1,0 @@
-package main
-
-func onHost(string) error {
-	return usagef("--proc-root: only Linux has containers that can enter their host")
-}
