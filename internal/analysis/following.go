@@ -149,7 +149,7 @@ func (f *following) test(seed uint64) (which int, rho, p float64) {
 		}) {
 			larger++
 		}
-		if larger > orders/10 { // far from carryAlpha: nothing is to be told
+		if larger > orders/10 { // far from carryAlpha: no more of it matters
 			return which, rho, float64(larger) / float64(n+2)
 		}
 	}
