@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Freezers are the control groups of processes that root may freeze: of version 1 (freezer-subsystem.rst) or 2
+// Freezers are the control groups of processes that may be frozen: of version 1 (freezer-subsystem.rst) or 2
 // (cgroup-v2.rst). A frozen process looks as if it waited.
 type Freezers struct {
 	trees  []Hierarchy

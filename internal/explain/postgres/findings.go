@@ -326,7 +326,7 @@ func (f *findings) snapshot() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	x.N, x.Plain = int64(x.Number), true
-	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue, explain.DataReads, explain.Locks)
+	x.AtMost = f.share(f.Busy) // clients that wait for the same CPUs do so for less, too
 	x.Text = fmt.Sprintf("session %s of %s keeps an old snapshot; %.0f transactions have changed rows meanwhile, and who reads "+
 		"those passes over all that is dead", pid, x.Value, x.Number)
 	x.Step = fmt.Sprintf("have it end its transaction; to end it now: select pg_terminate_backend(%s)", pid)
