@@ -55,7 +55,7 @@ func TestForms(t *testing.T) {
 		"facts --root " + machine, "fleet status", "fleet hosts", "fleet changes", "fleet report", "workload null --runs 1",
 		"study check null gzip-level", "study show null", "set swappiness=10 --dry-run --root " + tree, "verify --root " + tree,
 		"revert --dry-run --root " + tree,
-		"predict --workload sap-dialog --host olontsev --policy ondemand --load 50% --replications 2"} {
+		"predict --workload sap-dialog --host olontsev --policy ondemand --users 1 --replications 2"} {
 		t.Run(command, func(t *testing.T) {
 			cmd, _, err := newRoot(streams{}).Find(strings.Fields(command))
 			if err != nil {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 	"hostlab/internal/setting"
 	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
@@ -125,5 +129,100 @@ func lsEmpty(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	for _, e := range entries {
 		ts.Fatalf("%s was left in %s", e.Name(), args[0])
+	}
+}
+
+// Without PostgreSQL a run ends before it measures anything, and a plan says so; also
+// where only a level takes it.
+func TestRunWithoutPostgreSQL(t *testing.T) {
+	t.Setenv("HOSTLAB_PG_BIN", t.TempDir())
+	factor := filepath.Join(t.TempDir(), "engines.toml")
+	text := `schema = 1
+[study]
+name = "engines"
+title = "engines"
+[workload]
+name = "extract"
+[[factor]]
+name = "engine"
+parameter = "engine"
+levels = ["embedded", "postgres"]
+[[response]]
+name = "duration"
+equiv = "5%"
+`
+	testkit.OK(t, os.WriteFile(factor, []byte(text), 0o600))
+	for _, study := range [][]string{{"power-query", "--set", "workload.engine=postgres"}, {factor}} {
+		out := filepath.Join(t.TempDir(), "record")
+		var stdout, stderr bytes.Buffer
+		began := time.Now()
+		status := run(t.Context(), append([]string{"run", "--out", out, "--yes"}, study...), streams{nil, &stdout, &stderr})
+		if got := stderr.String(); status != exitUsage || stdout.Len() > 0 || strings.Count(got, "\n") != 1 || !strings.Contains(got, "parameter engine: ") ||
+			!strings.Contains(got, "install PostgreSQL") {
+			t.Errorf("%s: status %d after %v, %s%s", study[0], status, time.Since(began), stdout.String(), got)
+		}
+		if _, err := os.Stat(out); !os.IsNotExist(err) {
+			t.Errorf("%s: left %v", study[0], err)
+		}
+		stdout.Reset()
+		stderr.Reset()
+		status = run(t.Context(), append([]string{"run", "--dry-run", "--out", out}, study...), streams{nil, &stdout, &stderr})
+		if status != exitUsage || stdout.Len() == 0 || !strings.Contains(stderr.String(), "this host cannot run it: parameter engine: ") {
+			t.Errorf("%s: dry run has status %d, %s%s", study[0], status, stdout.String(), stderr.String())
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if status := run(t.Context(), []string{"run", "power-query", "--dry-run"}, streams{nil, &stdout, &stderr}); status != exitOK || strings.Contains(stderr.String(), "cannot run") {
+		t.Errorf("embedded: status %d, %s", status, stderr.String())
+	}
+}
+
+// TestBombs gives files that are larger than they look; each is refused at once.
+func TestBombs(t *testing.T) {
+	dir := t.TempDir()
+	sparse := filepath.Join(dir, "sparse")
+	testkit.OK(t, os.WriteFile(sparse, nil, 0o600))
+	testkit.OK(t, os.Truncate(sparse, 1<<30))
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	for range 64 {
+		testkit.Must(w.Write(bytes.Repeat([]byte("\n"), 1<<20)))(t)
+	}
+	testkit.OK(t, w.Close())
+	lines := filepath.Join(dir, "lines.gz")
+	testkit.OK(t, os.WriteFile(lines, z.Bytes(), 0o600))
+	cpus := filepath.Join(dir, "machine", "sys/devices/system/cpu")
+	testkit.OK(t, os.MkdirAll(cpus, 0o755))
+	for i := range host.MostCPUs + 1 {
+		testkit.OK(t, os.WriteFile(filepath.Join(cpus, fmt.Sprint("cpu", i)), nil, 0o600))
+	}
+	root := filepath.Join(dir, "machine")
+	record := func(name, head string) string { // a record with 16 MiB of a head
+		path := filepath.Join(dir, name)
+		for file, text := range map[string]string{"experiment.json": head, "study.toml": "", "runs.jsonl": ""} {
+			testkit.OK(t, errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(text), 0o600)))
+		}
+		return path
+	}
+	cells := record("cells", `{"schema":1,"cells":[{}`+strings.Repeat(",{}", 5<<20)+"]}")
+	plots := record("plots", `{"schema":1,"blocks":[{"plots":[[]`+strings.Repeat(",[]", 5<<20)+"]}]}")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"larger than 1 MiB", []string{"predict", "--workload", sparse}},
+		{"1000 empty lines", []string{"watch", "--from", lines}},
+		{"a recording of at most", []string{"assess", "--only", "service", "--out", "-", "--compare", sparse}},
+		{"5242882 objects and 1 lists; at most 100000 and 1000000 are read", []string{"report", cells}},
+		{"2 objects and 5242883 lists; at most", []string{"report", plots}},
+		{"no kernel has so many", []string{"facts", "--root", root}},
+		{"no kernel has so many", []string{"settings", "--root", root}},
+	} {
+		var out, errs bytes.Buffer
+		began := proc.Own()
+		status := run(t.Context(), c.args, streams{in: strings.NewReader(""), out: &out, err: &errs})
+		if used := proc.Own() - began; status == 0 || !strings.Contains(errs.String(), c.want) || used > 10 { // s of CPU time
+			t.Errorf("%v: status %d after %.1f s: %s", c.args, status, used, errs.String())
+		}
 	}
 }

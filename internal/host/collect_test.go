@@ -3,10 +3,13 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -221,4 +224,134 @@ func BenchmarkCollect512(b *testing.B) {
 			}))
 		}
 	})
+}
+
+// walkFacts calls visit for every fact, in the order of the struct. The path is made
+// of the JSON names, with an object's own id, cpu, index or name in brackets,
+// as in "frequency.policies[3].governor"; objects that have none, or share it
+// with another, are numbered from 0.
+func walkFacts(f *host.Facts, visit func(path string, fact host.AnyFact)) {
+	walk(reflect.ValueOf(f).Elem(), "", visit)
+}
+
+func walk(v reflect.Value, path string, visit func(string, host.AnyFact)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			walk(v.Elem(), path, visit)
+		}
+	case reflect.Slice:
+		for i, key := range keys(v) {
+			walk(v.Index(i), path+"["+key+"]", visit)
+		}
+	case reflect.Struct:
+		if fact, ok := v.Interface().(host.AnyFact); ok {
+			visit(path, fact)
+			return
+		}
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				continue
+			}
+			if path != "" {
+				name = path + "." + name
+			}
+			walk(v.Field(i), name, visit)
+		}
+	}
+}
+
+// keyFields are what objects are known by. An idle state's index and a cache's
+// level are not among them: several may share it.
+var keyFields = []string{"ID", "CPU", "Name", "PID"}
+
+// keys names the elements of a slice.
+func keys(v reflect.Value) []string {
+	names := make([]string, v.Len())
+	seen := map[string]bool{}
+	for i := range names {
+		names[i] = key(v.Index(i))
+		if names[i] == "" || seen[names[i]] {
+			for j := range names {
+				names[j] = strconv.Itoa(j)
+			}
+			return names
+		}
+		seen[names[i]] = true
+	}
+	return names
+}
+
+func key(v reflect.Value) string {
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	for _, name := range keyFields {
+		f := v.FieldByName(name)
+		if !f.IsValid() {
+			continue
+		}
+		if k := f.Kind(); k == reflect.Int || k == reflect.String {
+			return fmt.Sprint(f.Interface())
+		}
+	}
+	return ""
+}
+
+func TestExtractArchive(t *testing.T) {
+	tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, `A recorded machine.
+-- sys/devices/sda/size --
+4096
+-- sys/block/sda -> ../devices/sda --
+-- sys/block/gone -> ../devices/gone --
+-- etc/self -> /proc/1 --
+-- proc/1/comm --
+init
+-- proc/loop -> loop --
+-- dev/shm/ --
+`)}
+	for path, want := range map[string]string{"/sys/block/sda/size": "4096", "/etc/self/comm": "init"} {
+		if got := tree.Text(path); got.Value != want {
+			t.Errorf("%s: %s", path, stateText(got))
+		}
+	}
+	if target, err := os.Readlink(filepath.Join(tree.Root, "etc/self")); err != nil || filepath.IsAbs(target) {
+		t.Errorf("an absolute link was written as %q, %v", target, err)
+	}
+	if names, err := tree.Dir("/dev/shm"); err != nil || len(names) != 0 {
+		t.Errorf("the empty directory: %v, %v", names, err)
+	}
+	testkit.Is(t, host.StateAbsent, tree.Text("/sys/block/gone/size").State, "below a link that leads nowhere")
+}
+
+func TestExtractArchiveRefuses(t *testing.T) {
+	for _, c := range []struct{ name, archive, want string }{
+		{"text", "hello\n", "not a recorded machine"},
+		{"an absolute name", "-- /etc/passwd --\nx\n", `member "/etc/passwd": expected a path below the root`},
+		{"up", "-- a/../../b --\nx\n", "expected a path below the root"},
+		{"a link that leads out", "-- a/l -> ../../etc --\n", "the link leads out of the archive"},
+		{"through another link", "-- d/e/f/ --\n-- up -> d/e --\n-- d/e/top -> ../.. --\n-- l -> up/top/../etc --\n", "the link leads out of the archive"},
+		{"a file through a link", "-- l -> ../.. --\n-- l/x --\ny\n", "path escapes"},
+		{"no target", "-- l ->  --\n", ""},
+		{"twice", "-- a --\n1\n-- a --\n2\n", "file exists"},
+		{"a file for a folder", "-- a --\n1\n-- a/b --\n2\n", `member "a/b"`},
+		{"an empty name", "-- ./ --\n", "expected a path below the root"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent := t.TempDir()
+			dir := filepath.Join(parent, "in", "side")
+			testkit.OK(t, os.MkdirAll(dir, 0o755))
+			err := host.ExtractArchive([]byte(c.archive), dir)
+			if c.want == "" {
+				return // "->" without a target is a plain, if odd, name
+			}
+			testkit.Fails(t, err, c.want, "error")
+			for _, d := range []string{parent, filepath.Join(parent, "in")} {
+				if entries, _ := os.ReadDir(d); len(entries) != 1 {
+					t.Errorf("something was written outside: %v", entries)
+				}
+			}
+		})
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"hostlab/internal/testkit"
 )
 
@@ -154,4 +156,152 @@ func TestSwapOn(t *testing.T) {
 	for text, want := range map[string]State{"Filename Type\n": StateAbsent, "x\n": StateError, "!errno EACCES\n": StateDenied, "Filename\n/a b c\n": StateOK} {
 		testkit.Is(t, want, readMemory(tree(t, "-- proc/swaps --\n"+text)).SwapOn.State, text)
 	}
+}
+
+const counterLines = `-- proc/self/net/netstat --
+TcpExt: SyncookiesSent ListenOverflows ListenDrops
+TcpExt: 0 17 19
+IpExt: InNoRoutes InOctets
+IpExt: 0 12345
+-- proc/self/net/snmp --
+Tcp: RtoAlgorithm ActiveOpens PassiveOpens
+Tcp: 1 5 20000
+-- proc/net -> self/net --
+`
+
+func TestReadNetwork(t *testing.T) {
+	n := readNetwork(tree(t, counterLines+"-- proc/sys/net/core/somaxconn --\n4096\n-- proc/sys/net/ipv4/tcp_rmem --\n4096\t131072\t6291456\n"+
+		"-- proc/sys/net/ipv4/tcp_wmem --\n4096 16384\n-- proc/sys/net/ipv4/ip_local_port_range --\n32768\t60999\n"+
+		"-- proc/sys/net/ipv4/tcp_keepalive_time --\n7200\n-- proc/sys/sunrpc/tcp_max_slot_table_entries --\n!errno EACCES\n"))
+	for _, c := range []struct{ got, want any }{
+		{n.Somaxconn, Known[int64](4096, "", "/proc/sys/net/core/somaxconn")},
+		{n.TCPRmem.Value, []int{4096, 131072, 6291456}}, {n.TCPWmem.State, StateError}, {n.PortRange.Value, []int{32768, 60999}},
+		{n.KeepaliveTime, Known[int64](7200, "s", "/proc/sys/net/ipv4/tcp_keepalive_time")},
+		{n.NFSSlots.State, StateDenied}, {n.SACK.State, StateAbsent},
+		{n.ListenOverflows, Known[int64](17, "", "/proc/net/netstat TcpExt ListenOverflows")},
+		{n.ListenDrops.Value, int64(19)}, {n.PassiveOpens.Value, int64(20000)},
+	} {
+		testkit.Same(t, c.want, c.got)
+	}
+}
+
+// Counters that do not fit their names are no counterLines, and never 0.
+func TestGarbledCounters(t *testing.T) {
+	for text, want := range map[string]State{
+		"TcpExt: A ListenOverflows\nTcpExt: 1\n":                  StateError,
+		"TcpExt: A ListenOverflows\nTcpExt: 1 -2\n":               StateError,
+		"TcpExt: A ListenOverflows\n":                             StateError,
+		"TcpExt: A B\nTcpExt: 1 2\n":                              StateAbsent,
+		"nothing of this form\n":                                  StateAbsent,
+		"TcpExt: ListenOverflows\nTcpExt: 99999999999999999999\n": StateError,
+	} {
+		f := netCounter(tree(t, "-- proc/self/net/netstat --\n"+text+"-- proc/net -> self/net --\n"), "/proc/net/netstat", "TcpExt", "ListenOverflows")
+		testkit.Is(t, want, f.State, text, f.Reason)
+	}
+}
+
+func TestClockSync(t *testing.T) {
+	for text, want := range map[string]Fact[bool]{
+		"-- .hostlab/adjtimex --\n64\n":   Known(false, "", clockFile),
+		"-- .hostlab/adjtimex --\n8193\n": Known(true, "", clockFile),
+		"-- .hostlab/adjtimex --\n-1\n":   {Source: clockFile, State: StateError, Reason: "-1 is no status of a clock"},
+		"-- proc/x --\n":                  {Source: clockFile, State: StateAbsent, Reason: "no such file or directory"},
+	} {
+		testkit.Same(t, want, readClockSync(tree(t, text)), "", text)
+	}
+}
+
+func TestStalls(t *testing.T) {
+	k := readKernel(tree(t, "-- proc/pressure/memory --\nsome avg10=9.00 avg60=8.00 avg300=7.00 total=1\nfull avg10=3.00 avg60=2.00 avg300=1.50 total=1\n"+
+		"-- proc/pressure/io --\nsome avg10=9.00 avg60=8.00 avg300=7.00 total=1\n"))
+	testkit.Is(t, 0.015, k.StalledMemory.Or(-1), "memory")
+	if k.StalledIO.State != StateError || !strings.Contains(k.StalledIO.Reason, "no line full") || k.PressureIO.Or(-1) != 0.08 {
+		t.Errorf("I/O: %+v, %+v", k.StalledIO, k.PressureIO)
+	}
+}
+
+func TestQueuesOfADisk(t *testing.T) {
+	two := disk("vda", "254:0", "pci0000:00/virtio0", with(flash, "mq/0/nr_tags", "128", "mq/1/nr_tags", "128", "mq/x/nr_tags", "1"))
+	for archive, want := range map[string]int64{two: 2, virtioDisk: -1} {
+		testkit.Is(t, want, (block{tree(t, archive)}).device("vda").Queues.Or(-1), "queues")
+	}
+}
+
+func TestAccelerators(t *testing.T) {
+	list := readAccelerators(tree(t, "-- sys/bus/dsa/devices/dsa0/wq0.0/state --\nenabled\n-- sys/bus/dsa/devices/dsa0/wq0.1/state --\ndisabled\n"+
+		"-- sys/bus/dsa/devices/iax1/wq1.0/state --\ndisabled\n-- sys/bus/dsa/devices/wq0.0/state --\nenabled\n"))
+	if len(list) != 2 || list[0].Name != "dsa0" || list[0].Queues.Or(-1) != 1 || list[1].Queues.Or(-1) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestUncore(t *testing.T) {
+	const dir = "-- sys/devices/system/cpu/intel_uncore_frequency/uncore00/"
+	f := readFrequency(tree(t, dir+"max_freq_khz --\n1800000\n"+dir+"initial_max_freq_khz --\n2500000\n"+dir+"elc_floor_freq_khz --\n0\n"+
+		dir+"elc_low_threshold_percent --\n10\n"+dir+"elc_high_threshold_percent --\n94\n"+dir+"elc_high_threshold_enable --\n1\n"), Topology{})
+	u := f.Uncore[0]
+	if u.InitialMax.Value != 2500000000 || u.Max.Value != 1800000000 || u.ELCFloor.Or(-1) != 0 || u.ELCLow.Or(0) != 10 || u.ELCHigh.Or(0) != 94 || !u.ELCHighActive.Value {
+		t.Errorf("%+v", u)
+	}
+}
+
+func FuzzMountinfo(f *testing.F) {
+	f.Add("36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n", "/mnt2/x")
+	f.Add("1 1 0:1 / / rw - rootfs r rw\n2 1 0:2 / / rw - ext4 \\134\\040 rw\n2 2 0:3 / / rw - x y", "/")
+	f.Fuzz(func(t *testing.T, s, path string) {
+		m := mountTable{mounts: parseMounts(s)}
+		for i := range m.mounts {
+			if !strings.HasPrefix(m.mounts[i].point, "/") {
+				t.Errorf("mount point %q", m.mounts[i].point)
+			}
+			m.mounts[i].options()
+		}
+		if strings.HasPrefix(path, "/") {
+			if c := m.find(path); c != nil && m.rootMount() != nil && !within(path, c.point) {
+				t.Errorf("%q is not within %q", path, c.point)
+			}
+		}
+	})
+}
+
+// The kernel escapes blank, tab, newline and backslash; all else is as it is.
+func TestUnescapeOctal(t *testing.T) {
+	testkit.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		mangled := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(s)
+		if got := unescapeOctal(mangled); got != s {
+			t.Errorf("%q gives %q, want %q", mangled, got, s)
+		}
+	})
+}
+
+// Without overmounts, the kernel's way and the longest mount point agree.
+func TestFindIsTheLongestWhereNothingIsHidden(t *testing.T) {
+	testkit.Check(t, func(t *rapid.T) {
+		points := rapid.SliceOfDistinct(rapid.StringMatching(`(/[ab]){1,4}`), func(s string) string { return s }).Draw(t, "points")
+		m := mountTable{mounts: []mount{{id: 1, point: "/"}}}
+		for len(points) > 0 { // outer mounts first, as they must be made
+			least := 0
+			for i := range points {
+				if len(points[i]) < len(points[least]) {
+					least = i
+				}
+			}
+			p := points[least]
+			points = append(points[:least], points[least+1:]...)
+			m.mounts = append(m.mounts, mount{id: len(m.mounts) + 1, parent: m.longest(p).id, point: p})
+		}
+		path := rapid.StringMatching(`(/[ab]){1,6}`).Draw(t, "path")
+		if got, want := m.find(path), m.longest(path); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	})
+}
+
+// Only what a user mounted is his: others may call theirs the same.
+func TestUserMounts(t *testing.T) {
+	got := UserMounts(tree(t, mountinfo(`36 35 98:0 / /home/eve/at rw - fuse.delay delay rw,user_id=54321,group_id=0`,
+		`37 35 98:1 / /var/lib/with\040space rw,nosuid shared:1 - fuse.delay delay rw,user_id=0,group_id=0,allow_other`,
+		`38 35 98:2 / /mnt rw - ext4 /dev/user_id=0 rw,user_id=0`, `39 35 98:3 / /odd rw - fuse.delay delay rw,user_id=00`)), "fuse.delay", 0)
+	testkit.Same(t, map[int]string{37: "/var/lib/with space"}, got)
 }

@@ -31,3 +31,5 @@ func TestFlushInstructions(t *testing.T) {
 		}
 	}
 }
+
+func init() { scans["scanSSE"] = scanSSE } // which scan leaves out where there is AVX

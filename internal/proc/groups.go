@@ -1,8 +1,10 @@
 package proc
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,4 +67,143 @@ func ParseMemberships(text string) (list []Membership) {
 		}
 	}
 	return list
+}
+
+// Taker is a program that used CPUs: processes of one name in one control group.
+type Taker struct {
+	Name string `json:"name"`
+	PID  int    `json:"pid"` // of the process that used most
+	// PIDs of its other processes, those that used most first: at most maxOthers
+	Others []int `json:"others,omitempty"`
+	// Sessions are a process for each of their sessions: its leader, which lives longer, or else one of them
+	Sessions  []int   `json:"sessions,omitempty"`
+	Processes int     `json:"processes"`
+	Group     string  `json:"group"` // their control group; "": the root, or not known
+	Seconds   float64 `json:"seconds"`
+	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
+}
+
+// maxOthers is how many more processes of a program are kept: a command that names more is longer than a screen is
+// wide.
+const maxOthers = 15
+
+// Sharing is how the scheduler divides CPUs between two processes.
+type Sharing struct {
+	By   Divides `json:"by"`
+	Idle bool    `json:"idle"` // the first runs at the lowest priority that there is (SCHED_IDLE)
+}
+
+// Divides says between which units CPUs are divided first.
+type Divides string
+
+// Units of the scheduler (sched(7)). "": not known.
+const (
+	ByThread  Divides = "thread"  // a thread's priority counts against the other's
+	BySession Divides = "session" // autogroups: that of a session
+	ByGroup   Divides = "group"   // weights of control groups
+)
+
+// PIDs are those of its processes that are named, the one that used most first.
+func (t Taker) PIDs() []int { return append([]int{t.PID}, t.Others...) }
+
+// Unit is the systemd unit or the container that a control group is, as it is called by the tools that limit it; "":
+// neither.
+func (t Taker) Unit() string {
+	parts := strings.Split(t.Group, "/")
+	for _, p := range slices.Backward(parts) {
+		if strings.HasSuffix(p, ".service") && !strings.HasPrefix(p, "user@") || strings.HasSuffix(p, ".scope") &&
+			!strings.HasPrefix(p, "session-") {
+			return p
+		}
+	}
+	return ""
+}
+
+// Census is all processes that there are.
+type Census struct {
+	all     []Stat
+	groupOf func(pid int) string
+}
+
+// TakeCensus lists the processes that there are. Control groups are asked for where they matter: of those that used a
+// CPU.
+func TakeCensus(groupOf func(pid int) string) Census {
+	all, _ := Recent()
+	return Census{all, groupOf}
+}
+
+// Takers are the programs that have used CPUs since an earlier census, the largest first, without the processes that
+// ours holds. A process that came and went is counted with its parent.
+func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (list []Taker) {
+	type key struct{ name, group string }
+	then, parents := map[Identity]Stat{}, map[int]int{}
+	for _, s := range before.all {
+		parents[s.PID] = s.Parent
+		then[s.Identity()] = s
+	}
+	used := map[int]float64{}
+	for _, s := range c.all {
+		was := then[s.Identity()]
+		delete(then, s.Identity())
+		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
+	}
+	// what it had used by then is counted with the nearest ancestor that lives: it waited for it
+	for _, gone := range then {
+		at := gone.Parent
+		for range deepest {
+			if _, lives := used[at]; lives {
+				used[at] -= (gone.CPU + gone.Reaped).Seconds()
+				break
+			}
+			at = max(parents[at], 1) // the system's first process adopts orphans
+		}
+	}
+	byUse := slices.SortedStableFunc(slices.Values(c.all),
+		func(a, b Stat) int { return cmp.Compare(used[b.PID], used[a.PID]) })
+	found := map[key]*Taker{}
+	for _, s := range byUse {
+		seconds := used[s.PID]
+		if seconds <= 0 {
+			continue
+		}
+		group := c.groupOf(s.PID)
+		if ours(s, group) {
+			continue
+		}
+		k, kernel := key{s.Name, group}, s.PID == kthreadd || s.Parent == kthreadd
+		if kernel {
+			k = key{"the kernel's threads", ""}
+		}
+		t := found[k]
+		if t == nil {
+			t = &Taker{Name: k.name, Group: k.group, Kernel: kernel, PID: s.PID}
+			found[k] = t
+		} else if len(t.Others) < maxOthers && !kernel {
+			t.Others = append(t.Others, s.PID)
+		}
+		t.Seconds += seconds
+		t.Processes++
+		leads := s.PID
+		if _, lives := used[s.Session]; lives && s.Session > 1 {
+			leads = s.Session
+		}
+		if !slices.Contains(t.Sessions, leads) && len(t.Sessions) <= maxOthers && !kernel {
+			t.Sessions = append(t.Sessions, leads)
+		}
+	}
+	for _, t := range slices.SortedFunc(maps.Values(found), func(a, b *Taker) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
+	}) {
+		list = append(list, *t)
+	}
+	return list
+}
+
+// Below are the processes that descend from one of the roots, and the roots.
+func (c Census) Below(roots ...int) map[int]bool {
+	out := map[int]bool{}
+	for _, s := range Below(c.all, roots...) {
+		out[s.PID] = true
+	}
+	return out
 }

@@ -323,7 +323,7 @@ func numberIn(name string) (before string, n int, after string, ok bool) {
 }
 
 // all holds every setting in the order in which they are applied. To add one, add its value to the
-// list of its subject: frequency.go, idle.go, memory.go, sysctl.go, network.go, block.go, smt.go.
+// list of its subject: frequency.go, memory.go, sysctl.go, network.go, block.go, smt.go (CPUs and idle states).
 var all = completed(power, frequencies, uncore, idle, sysctls, limits, network, memory, block, interrupts, cpus)
 
 // completed fills in what follows from other fields, and sorts by rank.

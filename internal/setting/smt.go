@@ -1,8 +1,10 @@
 package setting
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -122,4 +124,96 @@ func firstSibling(sys *System, cpu string) string {
 		return ""
 	}
 	return "cpu" + n[0]
+}
+
+// qosNone is what cpu_dma_latency reads while nobody asks for less: 2000 s in us
+// (PM_QOS_CPU_LATENCY_DEFAULT_VALUE).
+const qosNone = 2000000000
+
+// idle holds the settings of idle states.
+var idle = []Setting{
+	{
+		Name: "cstate_latency", Title: "Idle states, by their exit latency", Order: rankIdle,
+		Effect: "idle CPUs draw more power",
+		About: "Disables each idle state of each CPU that takes longer to leave than the bound, and leaves the others as " +
+			"they are. States are chosen by latency, " +
+			"since the third of one processor is another's fifth. Shallow states are worth keeping: they leave power for the " +
+			"turbo of busy cores. " +
+			"With all, every state is enabled.",
+		Source: "kernel documentation, admin-guide/pm/cpuidle.rst; SAP notes 2205917, 2684254, 3577842, sapconf (70 us); " +
+			"1656250 (C1 only)",
+		// The first state, POLL, has no switch on kernels before 5.4 that does anything.
+		File: cpuFiles + "cpuidle/state*/disable", Absent: "the kernel controls no idle states here",
+		Takes: idleBound{quantity{hi: math.MaxInt32, unit: "us", names: map[string]string{"all": "all"},
+			text: "the longest exit " +
+				"latency allowed, such as 70us; or all"}},
+		Advice: map[string]string{"IDL-001": "70us"},
+		// tuned holds the limit while it runs, and states above it are not entered.
+		Words: []Word{{Tool: "tuned", Option: "cpu/force_latency"}, {Tool: "saptune", Option: "cpu/force_latency"}},
+	},
+	{
+		Name: "pm_qos_resume_latency_us", Title: "Longest wake-up of one CPU", Order: rankIdle,
+		About: "The same bound as cpu_dma_latency, for single CPUs and without a program that holds it: only the CPUs that " +
+			"run a log writer, say. " +
+			"The kernel writes 0 for no bound, and n/a for no delay at all.",
+		Source: "kernel documentation, ABI/testing/sysfs-devices-power",
+		File:   cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here",
+		Takes: quantity{lo: 1, hi: math.MaxInt32, unit: "us", names: map[string]string{"none": "0", "n/a": "n/a"},
+			shown: map[string]string{"0": "none"},
+			text: "microseconds, such as 70us, but not 0, which the kernel takes for none; none; or n/a, which keeps the CPU " +
+				"polling"},
+		Tries: []Try{{"70us", "70"}, {"n/a", ""}},
+	},
+	{
+		Name: "cpu_dma_latency", Title: "Longest wake-up of any CPU, while held", Order: rankIdle, Held: true,
+		About: "Asks the kernel to use no idle state that takes longer to leave, on all CPUs, for as long as hostlab runs: " +
+			"the request ends with the process, " +
+			"so nothing can be left behind. The lowest of all programs' requests is in force, and is what reading shows.",
+		Source: "kernel documentation, admin-guide/pm/cpuidle.rst and power/pm_qos_interface.rst; tuned sap-hana (70), " +
+			"mssql (5), latency-performance (3), postgresql (1)",
+		File: "/dev/cpu_dma_latency", Absent: "there is no /dev/cpu_dma_latency: the kernel controls no idle states, or a " +
+			"container hides it",
+		Takes: quantity{hi: qosNone, unit: "us", binary: true, shown: map[string]string{strconv.Itoa(qosNone): "no limit"},
+			text: "microseconds, such as 70us; 0 keeps CPUs polling, at full power"},
+		Words: []Word{{Tool: "tuned", Option: "cpu/force_latency"}},
+	},
+}
+
+// idleBound disables idle states that take longer to leave than a bound.
+type idleBound struct{ quantity }
+
+func (idleBound) levels(*System, Object) ([]string, error) { return []string{"0", "1"}, nil }
+
+func (k idleBound) parse(sys *System, o Object, v string) (string, error) {
+	most, err := k.spell(v)
+	if err != nil {
+		return "", err
+	}
+	if most == "all" {
+		return "0", nil
+	}
+	latency, ok := sys.number(beside(o, "latency"))
+	if !ok {
+		return "", unsettable{fmt.Errorf("the exit latency of %s cannot be read", o.Name)}
+	}
+	if bound, _ := strconv.ParseInt(most, 10, 64); latency > bound {
+		return "1", nil
+	}
+	return sys.text(o.Path) // as it is
+}
+
+// inFile is what enables a state: only all is the same in each file.
+func (idleBound) inFile(string, string) (string, error) { return "0", nil }
+
+func (idleBound) show(_ Object, v string) string {
+	return cmp.Or(map[string]string{"0": "enabled", "1": "disabled"}[v], v)
+}
+
+func (idleBound) note(sys *System, o Object) string {
+	name, err := sys.text(beside(o, "name"))
+	latency, ok := sys.number(beside(o, "latency"))
+	if err != nil || !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s, %d us", name, latency)
 }

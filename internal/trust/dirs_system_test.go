@@ -3,9 +3,14 @@
 package trust
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"hostlab/internal/testkit"
 )
@@ -47,5 +52,87 @@ func TestMkdirAll(t *testing.T) {
 	}
 	if _, err := os.Lstat(at("new")); err != nil {
 		t.Error("what a link led to was removed")
+	}
+}
+
+// A stream of another user is refused without opening it, and one that is put in the place of
+// what was looked at as well. What is ours, root's, or was handed to this process is written to.
+func TestOutput(t *testing.T) {
+	testkit.Root(t)
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	r, w, err := os.Pipe() // as sudo(8) hands on a pipe of its caller's shell
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	for _, err := range []error{
+		os.WriteFile(at("victim"), []byte("keep"), 0o600),
+		unix.Mkfifo(at("fifo"), 0o600), unix.Mkfifo(at("theirs"), 0o666), os.Chown(at("theirs"), 12345, 12345),
+		unix.Mknod(at("null"), unix.S_IFCHR|0o666, 1<<8|3), unix.Mknod(at("disk"), unix.S_IFBLK|0o600, 7<<8|250),
+		os.Symlink("fifo", at("to fifo")), os.Symlink("theirs", at("to theirs")), os.Symlink("victim", at("swapped")),
+		w.Chown(12345, 12345),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = NewOutput(at("theirs"))
+	refused(t, err, "theirs is a FIFO that belongs to uid 12345")
+	_, err = NewOutput(at("to theirs"))
+	refused(t, err, "theirs is a FIFO that belongs to uid 12345")
+	_, err = NewOutput(at("disk"))
+	refused(t, err, "disk is a device, to which no report is written")
+	for _, name := range []string{"victim", "none"} {
+		if o, err := NewOutput(at(name)); err != nil || o.Stream() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o, err := NewOutput(at("fifo"))
+	if err != nil || !o.Stream() {
+		t.Fatal(err)
+	}
+	_, err = o.Open()
+	refused(t, err, "fifo is a FIFO that no program reads")
+	for _, name := range []string{"swapped", "theirs", "null"} {
+		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))
+		reader, err := os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = o.Open()
+		refused(t, err, "was replaced while it was opened")
+		reader.Close()
+		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))
+	}
+	testkit.Is(t, "keep", string(testkit.Must(os.ReadFile(at("victim")))(t)))
+	reader := testkit.Must(os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
+	defer reader.Close()
+	for name, from := range map[string]io.Reader{
+		at("fifo"): reader, at("to fifo"): reader, at("null"): nil, "/dev/null": nil,
+		fmt.Sprintf("/dev/fd/%d", w.Fd()): r, fmt.Sprintf("/proc/self/fd/%d", w.Fd()): r,
+		fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w.Fd()): r,
+	} {
+		o, err := NewOutput(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f, err := o.Open()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := f.WriteString("x"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		b := make([]byte, 2)
+		if from != nil {
+			if n, err := from.Read(b); err != nil || string(b[:n]) != "x" {
+				t.Errorf("%s: %q, %v", name, b[:n], err)
+			}
+		}
+		f.Close()
+		o.Close()
 	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
@@ -207,5 +210,121 @@ func TestOneOwner(t *testing.T) {
 	wg.Wait()
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
+	}
+}
+
+// A record of which no run counts gives its place to the next, unless there is something to put back or to learn from, or a file
+// of others.
+func TestCreateAnew(t *testing.T) {
+	failed := okRun(0, 0)
+	failed.Status, failed.Reason, failed.Values = result.Failed, "no such file", nil
+	warm := okRun(0, 0)
+	warm.Status = result.WarmUp
+	at := time.Unix(1e9, 0).UTC()
+	for name, c := range map[string]struct {
+		do   func(s *Store, dir string) error
+		anew bool
+	}{
+		"no run":      {func(*Store, string) error { return nil }, true},
+		"failed runs": {func(s *Store, _ string) error { return errors.Join(s.Append(warm), s.Append(failed)) }, true},
+		"their output": {func(s *Store, _ string) error {
+			out, err := s.Output()
+			if err != nil {
+				return err
+			}
+			defer out.Close()
+			return errors.Join(s.Append(failed), out.WriteFile("run-0.txt", []byte("x"), 0o600))
+		}, true},
+		"a level that is back": {func(s *Store, _ string) error {
+			return errors.Join(s.Journal(Entry{Op: Original, At: at, Factor: "f", Value: "a"}), s.Journal(Entry{Op: Restored, At: at, Factor: "f", Value: "a"}))
+		}, true},
+		"a level that is not": {func(s *Store, _ string) error {
+			return s.Journal(Entry{Op: Original, At: at, Factor: "f", Value: "a"})
+		}, false},
+		"a level that waits": {func(s *Store, _ string) error {
+			return s.Journal(Entry{Op: Pending, At: at, Factor: "f", Value: "a"})
+		}, false},
+		"a run that counts":  {func(s *Store, _ string) error { return errors.Join(s.Append(failed), s.Append(okRun(0, 1))) }, false},
+		"an end":             {func(s *Store, _ string) error { return s.End(result.End{Reason: result.Harmed, At: at}) }, false},
+		"a file of somebody": {func(_ *Store, dir string) error { return os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := create(t, 1)
+			testkit.OK(t, c.do(s, dir))
+			s.Close()
+			before := tree(t, dir)
+			testkit.Is(t, c.anew, (Vacant(dir) == nil), "vacant")
+			again, err := Create(dir, sample(2), []byte("another study"))
+			if !c.anew {
+				if diff := cmp.Diff(before, tree(t, dir)); err == nil || diff != "" {
+					t.Errorf("%v, changed: %s", err, diff)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			r := again.Record()
+			if string(r.Study) != "another study" || len(r.Runs)+len(r.Journal) > 0 || len(r.Warnings) != 1 || len(tree(t, dir)) != 4 {
+				t.Errorf("%+v in %v", r, tree(t, dir))
+			}
+		})
+	}
+}
+
+// ended is a record of four runs that has ended.
+func ended(t *testing.T) (dir string, lines [][]byte) {
+	t.Helper()
+	s, dir := create(t, 2)
+	appendAll(t, s, okRun(0, 0), okRun(0, 1), okRun(1, 0), okRun(1, 1))
+	testkit.OK(t, s.End(result.End{Reason: "looks", Blocks: 2}))
+	s.Close()
+	data := testkit.Must(os.ReadFile(filepath.Join(dir, runsFile)))(t)
+	return dir, bytes.SplitAfter(data, []byte("\n"))[:4]
+}
+
+// Lines that were lost or moved are told, whether the record has ended or not.
+func TestLostLines(t *testing.T) {
+	for name, c := range map[string]struct {
+		keep  []int
+		torn  string
+		open  string // what is wrong with a record that has not ended; "": nothing that could be seen
+		ended string
+	}{
+		"the first":        {keep: []int{1, 2, 3}, open: "runs.jsonl:1: has run 1 where run 0 should be", ended: "runs.jsonl:1: "},
+		"one within":       {keep: []int{0, 2, 3}, open: "runs.jsonl:2: has run 2 where run 1 should be", ended: "runs.jsonl:2: "},
+		"two are swapped":  {keep: []int{0, 2, 1, 3}, open: "runs.jsonl:2: has run 2 where run 1 should be", ended: "runs.jsonl:2: "},
+		"the last":         {keep: []int{0, 1, 2}, ended: "has 3 whole lines, and ended.json counts 4"},
+		"all":              {ended: "has 0 whole lines, and ended.json counts 4"},
+		"all but a piece":  {torn: "{", ended: "has 0 whole lines, and ended.json counts 4"},
+		"two, and a piece": {keep: []int{0, 1}, torn: `{"seq":2`, ended: "has 2 whole lines, and ended.json counts 4"},
+		"a torn last one":  {keep: []int{0, 1, 2}, torn: `{"seq":3,"block`, ended: "has 3 whole lines, and ended.json counts 4"},
+		"a piece too many": {keep: []int{0, 1, 2, 3}, torn: "{"},
+		"none":             {keep: []int{0, 1, 2, 3}},
+	} {
+		for _, over := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " ", over), func(t *testing.T) {
+				dir, lines := ended(t)
+				var data []byte
+				for _, i := range c.keep {
+					data = append(data, lines[i]...)
+				}
+				testkit.OK(t, os.WriteFile(filepath.Join(dir, runsFile), append(data, c.torn...), 0o600))
+				want := c.ended
+				if !over {
+					want = c.open
+					testkit.OK(t, os.Remove(filepath.Join(dir, endFile)))
+				}
+				r, err := Load(dir)
+				if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir)) {
+					t.Fatalf("%v, want %q", err, want)
+				}
+				if err != nil {
+					return
+				}
+				testkit.Is(t, over, r.End != nil, "ended")
+			})
+		}
 	}
 }

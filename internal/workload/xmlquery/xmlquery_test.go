@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"hostlab/internal/cpus"
 	"hostlab/internal/testkit"
+	"hostlab/internal/worker"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/workloadtest"
 )
 
 // xmlOrder is what encoding/xml makes of an order, the slow and trusted way.
@@ -226,4 +231,75 @@ func TestColumnTypes(t *testing.T) {
 	for _, bad := range []string{"", "-", "1a", "99999999999999999999"} {
 		testkit.Refused(parseInt([]byte(bad)))(t, "", "parseInt", bad, "was accepted")
 	}
+}
+
+// TestMain lets this test binary be its own worker process.
+func TestMain(m *testing.M) {
+	worker.Main(Jobs())
+	os.Exit(m.Run())
+}
+
+func TestContract(t *testing.T) {
+	table := generate(t, 64<<10, 1)
+	workloadtest.Contract(t, Workload{}, workloadtest.Config{
+		Params:     map[string]any{"size": "64KiB", "degree": int64(2), "cpus": cpus.OnePerCore, "passes": int64(3)},
+		Long:       map[string]any{"size": "64KiB", "passes": int64(1000000)},
+		Operations: int64(3 * table.Rows()),
+		Work: func(_ *testing.T, _ workload.Session, got workload.Sample) any { // the rows depend on the documents
+			return math.Round(got.Values["rows_per_s"] * got.Values["wall"])
+		},
+	})
+}
+
+// Levels of size and degree take effect within a session.
+func TestLevels(t *testing.T) {
+	run := func(s workload.Session, given map[string]any) workload.Sample {
+		t.Helper()
+		v := testkit.Must(workload.Check(Workload{}.Describe(), given))(t)
+		return testkit.Must(s.Run(t.Context(), workload.Request{Params: v}))(t)
+	}
+	v := testkit.Must(workload.Check(Workload{}.Describe(), map[string]any{"size": "64KiB"}))(t)
+	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v}))(t)
+	defer s.Close()
+	small := run(s, map[string]any{"size": "64KiB", "passes": int64(4)})
+	large := run(s, map[string]any{"size": "256KiB", "passes": int64(4)})
+	wide := run(s, map[string]any{"size": "256KiB", "passes": int64(4), "degree": int64(40)})
+	if large.Operations <= 3*small.Operations || wide.Operations != large.Operations {
+		t.Errorf("documents: %d in 64 KiB, %d in 256 KiB, %d at degree 40", small.Operations, large.Operations,
+			wide.Operations)
+	}
+	for name, v := range wide.Values {
+		if !(v > 0) {
+			t.Errorf("%s = %g", name, v)
+		}
+	}
+}
+
+// BenchmarkParsers shows why the workload has a scanner of its own: encoding/xml's
+// garbage, and so the collector, would be a good part of what is timed.
+func BenchmarkParsers(b *testing.B) {
+	table := generate(b, 1<<20, 1)
+	b.Run("scanner", func(b *testing.B) {
+		b.SetBytes(int64(table.Bytes()))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := Query(context.Background(), table, 1, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encoding-xml", func(b *testing.B) {
+		b.SetBytes(int64(table.Bytes()))
+		b.ReportAllocs()
+		for b.Loop() {
+			for i := range table.Rows() {
+				d := xml.NewDecoder(bytes.NewReader(table.Row(i)))
+				for {
+					if _, err := d.RawToken(); err != nil {
+						break
+					}
+				}
+			}
+		}
+	})
 }
