@@ -12,11 +12,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hostlab/internal/thread"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"hostlab/internal/thread"
 )
 
 // Env names the variable that makes Main run a job instead of returning. Its
