@@ -4,12 +4,16 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // document is what assess says of a process that waits for a CPU, cut to what is read.
@@ -193,6 +197,27 @@ func TestTell(t *testing.T) {
 		`1 loads began beside other work`} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+// A step that names what the bench did not start is never run.
+func TestOurs(t *testing.T) {
+	self, parent := os.Getpid(), os.Getppid()
+	for command, want := range map[string]bool{
+		fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0 %d", self):        true,
+		fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0 %d", parent):      false,
+		fmt.Sprintf("echo %d %d | sudo xargs -n1 chrt --idle", self, self):         true,
+		fmt.Sprintf("echo %d %d | sudo xargs -n1 chrt --idle", self, parent):       false,
+		fmt.Sprintf("echo 19 | sudo tee /proc/%d/autogroup", parent):               false,
+		"echo 80000 | sudo tee /sys/fs/cgroup/cpu/causes-service/cpu.cfs_quota_us": true,
+		"echo 80000 | sudo tee /sys/fs/cgroup/cpu/system.slice/cpu.cfs_quota_us":   false,
+	} {
+		if session, err := unix.Getsid(0); err == nil && session == parent {
+			continue // its session is the bench's own
+		}
+		if ours(command) != want {
+			t.Errorf("%s: %v", command, !want)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (r redis) do(statement string) error {
 type web struct{ wire }
 
 func (w web) do(path string) error {
-	if _, err := fmt.Fprintf(w, "GET %s HTTP/1.1\r\nHost: here\r\n\r\n", path); err != nil {
+	if _, err := fmt.Fprintf(w, "GET %s HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n", path); err != nil {
 		return err
 	}
 	r, err := http.ReadResponse(w.in, nil)

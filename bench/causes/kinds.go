@@ -297,7 +297,9 @@ func (s *stage) listening(command func(port string) []string) error {
 }
 
 func (s *stage) python() error {
-	return s.listening(func(p string) []string { return []string{"/usr/bin/python3", s.dir + "/bin/web.py", p, s.dir + "/log"} })
+	return s.listening(func(p string) []string {
+		return []string{"/usr/bin/python3", s.dir + "/bin/web.py", p, s.dir + "/log", s.setup.pairs()["workers"]}
+	})
 }
 
 func (s *stage) jvm() error {
@@ -357,13 +359,17 @@ func (s *stage) nginx() error {
 		}
 		server = "location / { proxy_pass http://127.0.0.1:" + behind + `; proxy_http_version 1.1; proxy_set_header Connection ""; }`
 	}
+	packs := ""
+	if level := s.setup.pairs()["gzip"]; level != "" {
+		packs = "gzip on; gzip_types *; gzip_comp_level " + level + ";"
+	}
 	workers := cmp.Or(s.setup.pairs()["worker_processes"], "1")
 	return s.listening(func(p string) []string {
 		file := s.dir + "/nginx.conf"
 		_ = os.WriteFile(file, fmt.Appendf(nil, `daemon off; user nobody nogroup; worker_processes %s; pid %s/pid; error_log stderr;
 events { worker_connections 400; }
-http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:%s; %s } }
-`, workers, s.dir, p, server), 0o600)
+http { access_log off; keepalive_requests 1000000000; %s server { listen 127.0.0.1:%s; %s } }
+`, workers, s.dir, packs, p, server), 0o600)
 		return []string{"nginx", "-e", "stderr", "-c", file}
 	})
 }

@@ -45,6 +45,9 @@ type setup struct {
 	IOPS     int     // reads of the disk a second, likewise
 	Writes   int     // MB of writes to the disk a second, likewise
 	CPUs     string  // that the service's threads are bound to
+	Set      string  // CPUs, of the service's control group
+	Shares   int     // the weight of that against other groups, of which 1024 is usual
+	Frozen   float64 // ms for which it is frozen, and then is not, in turns
 	Sync     float64 // ms that each sync of the log takes longer
 	Disk     bool    // its files lie on the disk, else in memory
 	Cold     bool    // its data are kept out of the page cache

@@ -149,8 +149,8 @@ var ofProcesses = []load{
 	{Name: "process short of memory", Kind: "process", Always: setup{Script: "memory $DIR/data"}, With: setup{Memory: 60}, Without: setup{Memory: 2000},
 		First: []string{"memory"}, Named: []string{"memory"}},
 	{Name: "process and a lock of a file", Kind: "process", Always: setup{Script: "lock $DIR/lock"},
-		With: setup{Beside: []string{"/usr/bin/python3 $BIN/job.py lock lock 0.02"}}, Part: "lock", First: []string{`~\block`},
-		Named: []string{`{beside}|job\.py|flock|\block`}},
+		With: setup{Beside: []string{"/usr/bin/python3 $BIN/job.py lock lock 0.02"}}, Part: "lock", First: []string{"lock of a file", `~\block`},
+		Named: []string{"{beside}"}},
 	{Name: "process of threads and a lock", Kind: "process", With: setup{Script: "threads 8 0.005"}, Without: setup{Script: "threads 8 0"},
 		Part: "lock", First: []string{`~\block`}, Named: []string{`\block`, "sleep"}},
 }

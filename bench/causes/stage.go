@@ -234,6 +234,16 @@ func (s *stage) prepare() (err error) {
 	if s.setup.Quota > 0 {
 		err = errors.Join(err, s.group("cpu", "service", "cpu.cfs_quota_us", strconv.Itoa(int(1e5*s.setup.Quota))))
 	}
+	if s.setup.Shares > 0 {
+		err = errors.Join(err, s.group("cpu", "service", "cpu.shares", strconv.Itoa(s.setup.Shares)))
+	}
+	if s.setup.Set != "" { // which takes nodes of memory before it takes processes
+		err = errors.Join(err, s.group("cpuset", "service", "cpuset.mems", "0"), s.group("cpuset", "service", "cpuset.cpus", s.setup.Set))
+	}
+	if s.setup.Frozen > 0 {
+		err = errors.Join(err, s.group("freezer", "service", "freezer.state", "THAWED"))
+		s.freeze()
+	}
 	for file, limit := range map[string]int{"blkio.throttle.read_iops_device": s.setup.IOPS,
 		"blkio.throttle.write_bps_device": s.setup.Writes << 20} {
 		var at unix.Stat_t
@@ -256,6 +266,21 @@ func (s *stage) group(controller, name, file, value string) error {
 	s.groups = append(s.groups, dir)
 	s.later(func() error { return leave(dir) })
 	return os.WriteFile(filepath.Join(dir, file), []byte(value), 0o600)
+}
+
+// freeze freezes the service's control group again and again.
+func (s *stage) freeze() {
+	file := s.groups[len(s.groups)-1] + "/freezer.state"
+	ctx, cancel := context.WithCancel(s.ctx)
+	done := make(chan struct{})
+	s.later(func() error { cancel(); <-done; return os.WriteFile(file, []byte("THAWED"), 0o600) })
+	go func() {
+		defer close(done)
+		for words := []string{"FROZEN", "THAWED"}; ctx.Err() == nil; words[0], words[1] = words[1], words[0] {
+			_ = os.WriteFile(file, []byte(words[0]), 0o600)
+			time.Sleep(time.Duration(s.setup.Frozen * float64(time.Millisecond)))
+		}
+	}()
 }
 
 // leave removes a control group once its processes have ended.

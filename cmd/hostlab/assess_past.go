@@ -120,10 +120,12 @@ func (o *assessOptions) ring() (string, error) {
 		if err != nil {
 			return "", usagef("name the ring with --from DIR: %w", err)
 		}
-		if _, err := os.Stat(dir); err != nil {
-			return "", usagef("%s is kept in no ring: %w; 'hostlab watch --service %s --ring 2d' keeps one", o.Service,
-				plain(err),
+		switch _, err := os.Stat(dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", usagef("%s is kept in no ring yet; 'hostlab watch --service %s --ring 2d' keeps one", o.Service,
 				screen.Word(o.Service))
+		case err != nil:
+			return "", usagef("the ring of %s: %w", o.Service, plain(err))
 		}
 		return dir, nil
 	}

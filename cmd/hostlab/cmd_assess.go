@@ -69,7 +69,7 @@ func newAssess(std streams) *cobra.Command {
 	var o assessOptions
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
-		Short: "Inspect, check, measure, report: the answer in 90 s",
+		Short: "Where a service loses time here, and what to change: in 90 s",
 		Long: `assess watches the service that runs here for a minute, under its own load. It
 shows where the service's time goes, and the most that each lever on the
 platform could save. It also shows what this host is, which settings are wrong

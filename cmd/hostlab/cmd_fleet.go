@@ -109,6 +109,25 @@ func (o *fleetOptions) with(cmd *cobra.Command, making bool) (*store.Store, erro
 	return s, err
 }
 
+// there reports whether the store is to be opened: a file of SQLite that is not there yet has to be made.
+func (o *fleetOptions) there() (bool, error) {
+	address, usual, err := o.address()
+	if err != nil {
+		return false, usageError{err}
+	}
+	file, is := strings.CutPrefix(address, "sqlite:")
+	if !is || file == "" {
+		return true, nil
+	}
+	dir, base, err := trust.Place(file)
+	if err != nil { // to open it says what is wrong; the usual directory is made
+		return !usual || !errors.Is(err, fs.ErrNotExist), nil //nolint:nilerr // see above
+	}
+	defer dir.Close()
+	_, err = dir.Lstat(base)
+	return !errors.Is(err, fs.ErrNotExist), nil
+}
+
 // storeVariable holds the store's address where --store does not.
 const storeVariable = "HOSTLAB_STORE"
 
@@ -195,18 +214,22 @@ Exit status: 0 all are stored, 1 some were refused, 2 unusable flag.`,
   ssh db7 hostlab check --format json | hostlab fleet ingest --host db7 -`,
 		Args: takes(1, -1, "documents, directories of them, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := o.make(cmd)
-			if err != nil {
+			in := &store.Intake{Make: func() (*store.Store, error) { return o.make(cmd) }, Host: as, Now: time.Now()}
+			defer in.Close()
+			if there, err := o.there(); err != nil {
 				return err
+			} else if there {
+				if in.Store, err = o.open(cmd); err != nil {
+					return err
+				}
 			}
-			defer s.Close()
-			in := &store.Intake{Store: s, Host: as, Now: time.Now(), Refused: func(path string, err error) {
+			in.Refused = func(path string, err error) {
 				line := screen.OneLine(err)
 				if path != "" {
 					line = screen.Clean(path) + ": " + line
 				}
 				fmt.Fprintln(std.err, "hostlab: "+line)
-			}}
+			}
 			for _, path := range args {
 				if err := ingest(cmd.Context(), std, in, path); err != nil {
 					return err

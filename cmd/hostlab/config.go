@@ -208,18 +208,20 @@ func filesText() string {
         these pages: exceptions.md, rollout.md, glossary.md and more`
 }
 
-// variables are those of the environment that hostlab heeds, each with the commands that do; none: all.
+// variables are those of the environment that hostlab heeds, each with the commands that do; none: all. One that stands
+// for a flag is heeded by those that have it.
 var variables = []struct {
 	name, about string
 	of          []string
+	flag        string
 }{
-	{dsnVariable, "DSN of a database; it may hold a password", []string{"assess", "run", "workload"}},
-	{storeVariable, "address of the store, in place of --store", []string{"fleet"}},
-	{"HOSTLAB_PG_BIN", "directory of PostgreSQL's programs, for servers of its own", []string{"run", "workload"}},
+	{dsnVariable, "DSN of a database; it may hold a password", []string{"assess", "run", "workload"}, ""},
+	{storeVariable, "address of the store, in place of --store", []string{"fleet"}, "store"},
+	{"HOSTLAB_PG_BIN", "directory of PostgreSQL's programs, for servers of its own", []string{"run", "workload"}, ""},
 	{"XDG_STATE_HOME", "for reports, records and journals (~/.local/state)",
-		[]string{"assess", "run", "set", "revert", "verify", "fleet"}},
-	{"XDG_CONFIG_HOME", "for hostlab/config.toml (~/.config)", []string{"assess", "check", "fleet"}},
-	{"NO_COLOR", "if not empty: no colours on a terminal", nil},
+		[]string{"assess", "run", "set", "revert", "verify", "fleet"}, ""},
+	{"XDG_CONFIG_HOME", "for hostlab/config.toml (~/.config)", []string{"assess", "check", "fleet"}, ""},
+	{"NO_COLOR", "if not empty: no colours on a terminal", nil, ""},
 }
 
 // describeEnvironment adds to the help of each command what it heeds of the environment.
@@ -227,7 +229,7 @@ func describeEnvironment(root *cobra.Command) {
 	describe := func(c *cobra.Command, words func(of []string) bool) {
 		var lines []string
 		for _, v := range variables {
-			if words(v.of) {
+			if words(v.of) && (v.flag == "" || c.HasSubCommands() || c.Flags().Lookup(v.flag) != nil) {
 				lines = append(lines, fmt.Sprintf("  %-16s %s", v.name, v.about))
 			}
 		}

@@ -146,8 +146,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or check.`,
 func newFleetChanges(std streams) *cobra.Command {
 	o := &fleetOptions{}
 	var since time.Duration
-	var cmd *cobra.Command
-	cmd = showing(std, o, tableForms, &cobra.Command{
+	cmd := showing(std, o, tableForms, &cobra.Command{
 		Use:   "changes [flags]",
 		Short: "What changed, latest first",
 		Long: `changes lists the facts that changed on each host, with the values before and
@@ -161,7 +160,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err != nil {
 			return nil, err
 		}
-		return fleet.ChangesDocument(list, cmd.Flag("since").Value.String()), nil
+		return fleet.ChangesDocument(list, since), nil
 	})
 	daysFlag(cmd, &since, "since", "7d", "`TIME` to go back: 7d, 36h")
 	return cmd

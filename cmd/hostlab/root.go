@@ -20,18 +20,17 @@ func newRoot(std streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hostlab",
 		Short: "What do this platform's settings cost, and what should change?",
-		Long: `hostlab shows the people who run databases and application servers what their
-platform costs them. It inspects this host and checks its settings for its role.
-It measures short bursts of work, commits, siblings of one core and parallel
-queries. It runs experiments on any workload, with verdicts that a second
-experiment confirms. It predicts what power policies would cost, before you
-touch production.
+		Long: `hostlab measures what CPUs, clock, disks and settings cost a database or an
+application server, and says what to change. It watches the service that runs
+here, checks this host's settings for its role, and tries changes on any command
+until the answer is certain. It predicts what power policies would cost, before
+you touch production.
 
 Only set, revert, run and, on a server that you name, workload change anything.
 set, run and workload ask first, or need --yes, and settings can be restored.
-The others write only the files that you name. assess and watch --probe-commits
-also write small files to time commits. None needs root to look: hostlab names
-what an unprivileged user may not see, and does the rest.
+The others write only the files that you name, fleet its store, and assess its
+report. assess and watch --probe-commits also write small files to time commits.
+You need no root to look: hostlab names what it could not see.
 
 Exit status:
   0    done, whatever was found

@@ -65,6 +65,8 @@ func (c *commandStudy) take(cmd *cobra.Command, args []string) (named []string, 
 	case len(c.argv) == 1 && strings.Contains(c.argv[0], " "):
 		return nil, usagef("the command after -- is one word, and hostlab starts no shell; write the words apart: hostlab run --levels %s -- %s",
 			cmp.Or(c.levels, "1,6"), c.argv[0])
+	case c.levels != "" && slices.Contains(c.list(), ""):
+		return nil, usagef("--levels %q: a level is empty; write them as in --levels 1,6", c.levels)
 	case c.twice() != "":
 		return nil, usagef("--levels has %s twice: name two or more that differ", c.twice())
 	case c.levels == "":

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,6 +128,9 @@ func listen(addr string) (net.Listener, error) {
 	l, err := net.Listen(serve.Network(addr), addr)
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, usagef("--listen %s: another program listens there; name another port, or 0 for a free one", addr)
 	}
 	if err != nil {
 		return nil, usagef("--listen %s: %w", addr, err)

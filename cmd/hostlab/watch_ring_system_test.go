@@ -288,7 +288,7 @@ func TestWatchServes(t *testing.T) {
 	defer l.Close()
 	var out, stderr bytes.Buffer
 	if status := run(context.Background(), []string{"watch", "--count", "1", "--listen", taken}, streams{nil, &out, &stderr}); status != exitUsage ||
-		!strings.Contains(stderr.String(), "address already in use") {
+		!strings.Contains(stderr.String(), "another program listens there") {
 		t.Errorf("a port in use: status %d: %s", status, stderr.String())
 	}
 

@@ -53,8 +53,8 @@ placements. A line says whether a scanner shares a core with a thread that takes
 the lock, measured before the run. Its CPUs are fully busy meanwhile. It changes
 nothing and needs no root.
 
-Formats other than text print one document at the end. .threads of the JSON has
-id, role, cpu, acquisitions_per_s, spins_per_s and scans_per_s.
+Formats other than text print one document at the end. .threads of the JSON, and
+each row of the CSV, is a thread with its rates.
 ` + page("schema/scanlock.schema.json") + ` describes it.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
@@ -88,7 +88,7 @@ prints the figures so far, and marks them as incomplete in the second case.`,
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	o.flags(cmd, std, documentForms)
+	o.flags(cmd, std, tableForms)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}

@@ -82,7 +82,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	}
 	last := map[bool]int{true: 0, false: 1}
 	slices.SortStableFunc(a.Effects, func(e, f Effect) int { return last[e.Primary()] - last[f.Primary()] })
-	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
+	a.Warnings = append(a.Warnings, r.conditions(used)...)
 	if text := unsettled(x, used); text != "" {
 		a.Warnings = append(a.Warnings, text)
 	}

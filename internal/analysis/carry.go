@@ -12,9 +12,8 @@ import (
 
 // Carried is what the levels before a run left in it.
 type Carried struct {
-	P float64 // of nothing
-	// rank correlation of the differences with those levels; above 0: they went on as the effect's sign has it
-	Rho  float64
+	P    float64 // of nothing
+	Rho  float64 // correlation of the runs' ranks with those levels; above 0: a run is larger after the level
 	Runs float64 // time constant of what was seen, in runs; 0: the run before alone
 }
 
@@ -42,42 +41,17 @@ var keeps = []struct{ share, runs float64 }{{0, 0}, {0.5, 1.4}, {0.72, 3}, {0.9,
 
 const carryAlpha = 0.05
 
-// carried judges whether the differences of e go with the levels of the runs before: with pairs in random order, each
-// run follows another history, and without carry-over no history tells anything of a difference.
-func (j *judge) carried(e *Effect, c comparison) {
-	r := j.record
-	if r.x.Design.Kind == result.SplitPlot || c.pairs() || len(c.level) == 0 || len(e.Differences) != len(j.rows) ||
-		e.Verdict == Inconclusive {
+// carried judges whether runs go with the levels of those before them: the order within a block is random, and without
+// carry-over no order tells anything of a run but its own level.
+func (j *judge) carried(e *Effect, t *table, c comparison) {
+	if j.record.x.Design.Kind == result.SplitPlot || c.pairs() || len(c.level) == 0 || e.Verdict == Inconclusive {
 		return
 	}
-	var lists [][]float64
-	for _, k := range keeps {
-		before, at := make([]float64, len(r.order)), 0.0
-		for i, cell := range r.order {
-			before[i] = at
-			at *= k.share
-			if slices.Contains(c.level, cell) {
-				at += 1 - k.share
-			}
-		}
-		sum := map[int]float64{} // block -> what went before the level less what went before the baseline
-		for i, run := range r.runs {
-			for _, w := range c.weights {
-				if w.cell == run.Cell {
-					sum[run.Block] += w.w * before[r.place[i]]
-				}
-			}
-		}
-		list := make([]float64, len(j.rows))
-		for i, b := range j.rows {
-			list[i] = sum[b]
-		}
-		lists = append(lists, list)
+	f := j.following(t, c)
+	if f == nil {
+		return
 	}
-	if often := mostTied(lists[0]); often*float64(len(j.rows)) > float64(len(j.rows)-3) {
-		return // the order hardly varies
-	}
-	which, rho, p := stats.Related(e.Differences, lists, r.x.Design.Seed)
+	which, rho, p := f.test(j.record.x.Design.Seed)
 	if p >= carryAlpha {
 		return
 	}
@@ -152,7 +126,7 @@ func (j *judge) held(e *Effect, t *table, c comparison) {
 		for _, list := range all[1:] { // how they go on
 			floats.AddConst(-stats.Mean(list), list)
 		}
-		_, _, p := stats.Related(slices.Concat(all[1], all[2]), [][]float64{way}, x.Design.Seed)
+		p := stats.Related(slices.Concat(all[1], all[2]), way, x.Design.Seed)
 		// What the baseline does by itself between two stretches shows nothing of the level.
 		if math.Abs(d) > max(heldShare*t.margin(), math.Abs(after-before)) || p < followAlpha {
 			j.settle(e)

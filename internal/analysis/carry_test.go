@@ -10,11 +10,11 @@ import (
 	"hostlab/internal/result"
 )
 
-// carrying has pairs in random order whose level costs direct in its own run and later in the next one.
-func carrying(seed uint64, n int, noise, direct, later float64) *lab {
+// carrying has 30 pairs in random order whose level costs direct in its own run and later in the next one.
+func carrying(seed uint64, noise, direct, later float64) *lab {
 	l, rng, before := newLab(), rand.New(rand.NewPCG(seed, 3)), 0.0
-	l.x.Design.Seed, l.x.Design.Looks = seed, []int{n}
-	l.fill(n, func(int, result.Cell) []float64 { return []float64{1} })
+	l.x.Design.Seed, l.x.Design.Looks = seed, []int{30}
+	l.fill(30, func(int, result.Cell) []float64 { return []float64{1} })
 	for b := range l.x.Blocks {
 		if rng.IntN(2) > 0 {
 			slices.Reverse(l.x.Blocks[b].Plots[0])
@@ -43,7 +43,7 @@ func TestCarryOver(t *testing.T) {
 		"all in the next run":    {0, 0.2, Inconclusive, true},
 		"more than what goes on": {0.2, 0.05, CostsMore, true},
 	} {
-		e := carrying(2, 30, 0.005, c.direct, c.later).analyse().Effects[0]
+		e := carrying(2, 0.005, c.direct, c.later).analyse().Effects[0]
 		if e.Verdict != c.want || slices.Contains(e.Limits, CarryOver) != c.limit || (e.Carried != nil) != c.limit ||
 			(e.SettleRuns > 0) != c.limit {
 			t.Errorf("%s: %s, %v, %v, %+v", name, e.Verdict, e.Estimate, e.Limits, e.Carried)
@@ -53,7 +53,7 @@ func TestCarryOver(t *testing.T) {
 
 // The runs' starts tell which run came before, not their order in the file.
 func TestCarryOverByStart(t *testing.T) {
-	l := carrying(2, 30, 0.005, 0.2, 0.05)
+	l := carrying(2, 0.005, 0.2, 0.05)
 	for i := range l.runs {
 		l.runs[i].Start = time.Unix(int64(i), 0)
 	}
@@ -85,7 +85,7 @@ func TestHeldLevel(t *testing.T) {
 		held float64
 		want Verdict
 	}{"settled": {0, NoEffect}, "follows slowly": {0.05, Inconclusive}} {
-		l := carrying(2, 30, 0.005, 0, 0)
+		l := carrying(2, 0.005, 0, 0)
 		stretches := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}
 		l.x.Design.Dwell, l.x.Blocks = 5, append(l.x.Blocks, result.Block{Plots: [][]int{stretches}})
 		a := l.analyse()
@@ -103,5 +103,50 @@ func TestHeldLevel(t *testing.T) {
 			math.Abs(e.Held.Value-c.held) > 0.003 {
 			t.Errorf("%s: %s, %v, %+v", name, e.Verdict, e.Limits, e.Held)
 		}
+	}
+}
+
+// A host that follows the level with a time constant of 3 runs shows a sixth of an effect of 20 % in pairs. Runs tell
+// that they go with the levels of the runs before, and do so by chance alone where noise wanders.
+func TestFollowsSlowly(t *testing.T) {
+	seen, chance := 0, 0
+	const times = 60
+	for seed := range uint64(times) {
+		for _, size := range []float64{0.2, 0} {
+			l, rng, state, wander := carrying(seed, 0, 0, 0), rand.New(rand.NewPCG(seed, 5)), 0.0, 0.0
+			for i := range l.runs {
+				cell := float64(l.runs[i].Cell)
+				wander = 0.8*wander + 0.01*rng.NormFloat64()
+				z := size*(0.283*cell+0.717*state) + wander + 0.1*cell + 0.01*rng.NormFloat64()
+				state = 0.717*state + 0.283*cell
+				l.runs[i].Values["wall"] = math.Exp(z)
+			}
+			e := l.analyse().Effects[0]
+			switch {
+			case e.Carried == nil:
+			case size > 0:
+				seen++
+			default:
+				chance++
+			}
+		}
+	}
+	if seen < times-6 || chance > 9 { // 3 are expected by chance
+		t.Errorf("of %d: %d seen, %d by chance", times, seen, chance)
+	}
+}
+
+// Where every block has the same order, a run's own level tells the one before it, and nothing can be told apart.
+func TestFixedOrder(t *testing.T) {
+	l := carrying(2, 0.005, 0, 0.2)
+	for b := range l.x.Blocks {
+		l.x.Blocks[b].Plots[0] = []int{0, 1}
+		for slot := range 2 {
+			run := &l.runs[2*b+slot]
+			run.Slot, run.Cell = slot, slot
+		}
+	}
+	if e := l.analyse().Effects[0]; e.Carried != nil {
+		t.Errorf("%+v", e.Carried)
 	}
 }

@@ -4,25 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/stats"
 )
 
 // conditions are warnings about what varied among the runs analysed and is hidden
 // in their averages.
-func (r *record) conditions(tables []*table, used []*result.Run) []string {
-	w := slices.Concat(contaminated(used), r.readBack(used), r.boots(used), r.uneven(used))
-	for _, t := range tables {
-		if s := r.drift(t); s != "" {
-			w = append(w, s)
-		}
-	}
-	return append(w, ofRuns(used)...)
+func (r *record) conditions(used []*result.Run) []string {
+	return slices.Concat(contaminated(used), r.readBack(used), r.boots(used), r.uneven(used), ofRuns(used))
 }
 
 // used returns the runs of the blocks given.
@@ -137,13 +129,9 @@ func (r *record) boots(used []*result.Run) []string {
 		inBlock[p.block], inPlot[p] = run.Boot, run.Boot
 	}
 	if r.x.Design.Kind != result.SplitPlot {
-		switch {
-		case len(mixedBlocks) > 0:
+		if len(mixedBlocks) > 0 {
 			return []string{fmt.Sprintf("the host was rebooted within %s: differences there include the effect of the reboot",
 				screen.Plural(len(mixedBlocks), "block", "blocks"))}
-		case len(all) > 1:
-			return []string{fmt.Sprintf("the runs span %d boots, but no block does: only the spread between blocks may be "+
-				"larger", len(all))}
 		}
 		return nil
 	}
@@ -159,43 +147,6 @@ func (r *record) boots(used []*result.Run) []string {
 			" a boot with another, and so are not independent replicates")
 	}
 	return w
-}
-
-// drift says so when the baseline moved by more than the margin from the first
-// third of the blocks to the last, and by more than its noise explains. Blocks
-// cancel it; yet it tells what kind of a host this is.
-func (r *record) drift(t *table) string {
-	base := slices.IndexFunc(r.x.Cells, func(c result.Cell) bool {
-		return !slices.ContainsFunc(r.x.Factors, func(f result.Factor) bool { return c.Levels[f.Name] != f.Baseline })
-	})
-	if base < 0 {
-		return ""
-	}
-	var z []float64
-	for i := range t.rows {
-		if v := t.row(i)[base]; !math.IsNaN(v) {
-			z = append(z, v)
-		}
-	}
-	third := len(z) / 3
-	if third < 2 {
-		return ""
-	}
-	first, last := z[:third], z[len(z)-third:]
-	d := stats.Median(last) - stats.Median(first)
-	// Steps from block to block have the noise of two values and hardly any drift; a
-	// median of k normal values has the standard error 1.25 sd/sqrt(k).
-	steps := make([]float64, len(z)-1)
-	for i := range steps {
-		steps[i] = z[i+1] - z[i]
-	}
-	noise := 1.25 * stats.Spread(steps) / math.Sqrt(float64(third)) // of d
-	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2.5*noise {
-		return ""
-	}
-	return fmt.Sprintf(
-		"%s of the baseline drifted by %s from the first third of the %ss to the last; comparing within %[3]ss "+
-			"cancels it", cmp.Or(t.response.Title, t.response.Name), t.signed(t.effect(d)), r.x.Design.Block())
 }
 
 // ofRuns sums up the warnings that runs carry.

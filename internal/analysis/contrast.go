@@ -31,8 +31,7 @@ func (c comparison) pairs() bool { return c.unit == "pairs" }
 func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(c.Factors) != len(c.Levels) || len(c.Factors) < 1 || len(c.Factors) > 2 {
 		return comparison{}, fmt.Errorf("a contrast has one factor or two, and a level for each, not %d and %d",
-			len(c.Factors),
-			len(c.Levels))
+			len(c.Factors), len(c.Levels))
 	}
 	factors := make([]result.Factor, len(c.Factors))
 	for i, name := range c.Factors {

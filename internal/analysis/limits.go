@@ -47,7 +47,7 @@ func (j *judge) limit(e *Effect, t *table, iv result.Estimate, c comparison) {
 	if none && !(mean.Low >= -delta && mean.High <= delta) {
 		e.forbid(Tail, e.Verdict == NoEffect)
 	}
-	j.carried(e, c)
+	j.carried(e, t, c)
 	j.held(e, t, c)
 	j.uneven(e, t, c)
 }

@@ -14,7 +14,7 @@ import (
 // record is what of an experiment's runs can be analysed.
 type record struct {
 	x        *result.Experiment
-	runs     []*result.Run // OK ones, at most one for each slot of the plan, as recorded
+	runs     []*result.Run // OK ones, at most one for each slot of the plan, by their start
 	order    []int         // cells of all runs of the record, by their start
 	place    []int         // of runs, in order
 	harmed   []*result.Run // that harm has ended, those too that had no value
@@ -40,12 +40,9 @@ func read(x *result.Experiment, runs []result.Run) *record {
 	seen := map[result.At]struct{ tried, decided, taken bool }{}
 	has := make([]bool, len(x.Blocks)*len(x.Cells))
 	strangers, again := 0, 0
-	at := make([]int, len(runs))
-	for n, i := range byStart(runs) {
-		r.order, at[i] = append(r.order, runs[i].Cell), n
-	}
-	for i := range runs {
+	for at, i := range byStart(runs) {
 		run := &runs[i]
+		r.order = append(r.order, run.Cell)
 		if run.Status == result.WarmUp && run.Reason != "" {
 			r.status[FailedWarmUp]++
 			continue
@@ -79,7 +76,7 @@ func read(x *result.Experiment, runs []result.Run) *record {
 			continue
 		}
 		has[run.Block*len(x.Cells)+run.Cell] = true
-		r.runs, r.place = append(r.runs, run), append(r.place, at[i])
+		r.runs, r.place = append(r.runs, run), append(r.place, at)
 	}
 	for b, block := range x.Blocks[:x.Planned()] {
 		if blockComplete(block, has[b*len(x.Cells):(b+1)*len(x.Cells)]) {

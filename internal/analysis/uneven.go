@@ -25,7 +25,7 @@ func (j *judge) uneven(e *Effect, t *table, c comparison) {
 	for i := range sums {
 		sums[i] = t.row(i)[c.level[0]] + t.row(i)[c.base[0]]
 	}
-	_, _, p := stats.Related(e.Differences, [][]float64{sums}, j.record.x.Design.Seed)
+	p := stats.Related(e.Differences, sums, j.record.x.Design.Seed)
 	if !(p < unevenAlpha) && !e.Stalls {
 		return
 	}

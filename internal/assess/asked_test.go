@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/redis"
+	"hostlab/internal/result"
 	"hostlab/internal/service"
 	"hostlab/internal/waits"
 )
@@ -141,6 +142,28 @@ func TestHalted(t *testing.T) {
 	list := m.halted()
 	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost < 0.5 || *list[0].AtMost > 0.55 ||
 		!strings.Contains(list[0].Text, "stopped its threads for 30.0 s in 60.0 s, in which they ran for 30.0 s") {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A freezer that stops all of a database's processes is why they do nothing for so long, whatever their sessions tell;
+// one of a holder of locks, why others wait.
+func TestFrozen(t *testing.T) {
+	file := "/sys/fs/cgroup/freezer/x/freezer.state"
+	h := halts{all: Stopped{Seconds: 90, Looks: 900, All: true}, files: map[string]float64{file: 90}, pids: map[int]bool{1 << 30: true, 1<<30 + 1: true, 1<<30 + 2: true}}
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
+	m.Connected, m.Stopped = true, h.stopped()
+	list := m.halted()
+	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost > 0.6 || list[0].Text != "a freezer ("+file+") stopped all of its processes for 30.0 s in 60.0 s" {
+		t.Errorf("%+v", list)
+	}
+	if !strings.HasSuffix(list[0].Step, "echo THAWED | sudo tee "+file) {
+		t.Error(list[0].Step)
+	}
+	m = minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.Locks: 80})
+	m.Connected, m.Stopped = true, &Stopped{Seconds: 50, Looks: 50, PIDs: []int{7}, Processes: 1, File: "/sys/fs/cgroup/x/cgroup.events"}
+	m.Report.Blockers = []explain.Blocker{{PID: 7, Held: 0.9, Share: result.Estimate{Value: 1, N: 40}}}
+	if list := m.halted(); *list[0].Explains < 0.7 || !strings.HasSuffix(list[0].Step, "echo 0 | sudo tee /sys/fs/cgroup/x/cgroup.freeze") {
 		t.Errorf("%+v", list)
 	}
 }

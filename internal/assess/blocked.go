@@ -18,12 +18,17 @@ type blocked struct {
 	tally  *waits.Tally // nil: nobody looked
 	pace   time.Duration
 	unread unread
+	// holders are how often processes held the lock of a file that the service waited for.
+	holders map[int]int
+	next    time.Time // that they are looked at
 }
 
 // Between two looks, at least: 3,000 in a minute. Looking takes at most a part of one CPU.
 const (
 	leastPace = 20 * time.Millisecond
 	looking   = 0.0035
+
+	holdersEach = time.Second / 2
 )
 
 func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Duration) {
@@ -35,6 +40,7 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 		w.Look()
 		looks++
 		b.unread.look(s.Members)
+		b.lookAtHolders(s.Members)
 		b.pace = max(leastPace, time.Duration(float64(b.tally.CPU)/float64(looks)/looking))
 		wait(ctx, b.pace)
 	}
@@ -68,7 +74,7 @@ func (b *blocked) parts() (list []explain.Part) {
 			seconds[explain.LogWait] += s
 		case w.Kind == waits.Read && w.Blocked, w.Kind == waits.AsyncIO && w.Blocked:
 			seconds[explain.DataReads] += s
-		case w.Blocked: // a write, or a page of memory
+		case w.Blocked, w.Kind == waits.Push: // a write, or a page of memory; or another one has to read
 			seconds[explain.OtherWaits] += s
 		}
 	}

@@ -54,13 +54,16 @@ func (m *Minute) Tells() (says []string) {
 
 // whole is its time as one bar, and why it was watched.
 func (m *Minute) whole(why bool) document.Section {
-	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s: %.2g at once on average", m.active("s", 1),
+	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in these %s: %.2g at once on average", m.active("s", 1),
 		result.Format(m.Report.Wall, "s"), m.atWork())}
 	if n := m.Report.Transactions; m.Connected && n >= 0 && m.Report.Wall > 0 {
 		b.Lead += "; transactions: " + result.Format(float64(n)/m.Report.Wall, "1/s")
 	}
-	if b.Lead += "."; why {
+	switch b.Lead += "."; {
+	case why:
 		b.Lead += m.chosen()
+	case m.Service.Why != "":
+		b.Lead += fmt.Sprintf(" It is process %d; others run here.", m.Service.PID)
 	}
 	if !m.Connected && m.Why != "" {
 		b.Lead += " " + lever.Sentence(m.Why)
@@ -90,7 +93,7 @@ func (m *Minute) chosen() string {
 	if m.Service.Why == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %s (process %d) is %s; --service names another.", m.name(), m.Service.PID, m.Service.Why)
+	return fmt.Sprintf(" %s (process %d) is %s; --service pid:N watches another.", m.name(), m.Service.PID, m.Service.Why)
 }
 
 // shows says in a few words what shows a lever.

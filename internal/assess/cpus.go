@@ -72,14 +72,14 @@ func (m *Minute) ofCPUs() []lever.Lever {
 
 const idleService = "the service did nothing in that time"
 
-// queued sets a lever on waits for a CPU, of which a share goes away, and at most another, where the service then may
-// use so many CPUs. The work itself becomes faster, too: by no more than it waited, as caches fill in less time than
+// queued sets a lever on waits for a CPU, of which a share goes away, and at most another, and which saves no more than
+// free of active time. The work itself becomes faster, too: by no more than it waited, as caches fill in less time than
 // another's turn takes.
-func (m *Minute) queued(l *lever.Lever, q queueing, share, most, cpus float64, assumes, text string) {
+func (m *Minute) queued(l *lever.Lever, q queueing, share, most, free float64, assumes, text string) {
 	saves := m.saving(explain.RunQueue)
 	high := saves.AtMost*most + min(q.cooled*m.share(explain.DatabaseCPU).High, m.share(explain.RunQueue).High*most)
 	if m.Counted { // else it and its clients may have used fewer CPUs than all did
-		high = min(high, max(saves.Likely*share, q.most(cpus)))
+		high = min(high, max(saves.Likely*share, free))
 	}
 	gain(l, saves.Share, saves.Low*share, saves.Likely*share, high, assumes, text)
 }
@@ -95,10 +95,13 @@ func (m *Minute) moreCPUs(l *lever.Lever, q queueing, own float64) {
 	if m.Host.Bound() {
 		enough = float64(m.Host.CPUs)
 	}
-	m.queued(l, q, own, 1, enough, "the CPUs are doubled, and as many sessions work", reason)
+	m.queued(l, q, own, 1, q.most(enough), "the CPUs are doubled, and as many sessions work", reason)
 	switch {
 	case m.Host.Bound():
 		l.Evidence[0].Text += fmt.Sprintf("; it may use only %d of the %d CPUs", m.Host.Allowed, m.Host.CPUs)
+		if n := len(m.Host.Sets); n > 0 {
+			l.Evidence[0].Text += ", by its cpuset in " + m.Host.Sets[n-1]
+		}
 		l.Next = m.widen()
 	case m.Host.CPUs > 0:
 		l.Next = lever.Next{Note: fmt.Sprintf("give it more than %s, or let fewer clients work at once",
@@ -109,7 +112,16 @@ func (m *Minute) moreCPUs(l *lever.Lever, q queueing, own float64) {
 // widen is what to type so that a service may use all CPUs.
 func (m *Minute) widen() lever.Next {
 	next := lever.Next{Note: "it was started for some CPUs alone: see CPUAffinity= and AllowedCPUs= of its unit, cpuset and taskset"}
-	if m.Service.PID != 0 && m.Service.Kind == service.Process {
+	switch {
+	case len(m.Host.Sets) > 0 && len(m.Service.Containers) == 0: // within which no affinity gives it others
+		next = lever.Next{Command: fmt.Sprintf("echo 0-%d | sudo tee", m.Host.CPUs-1),
+			Note: "its cpuset has all CPUs until its unit sets it anew (AllowedCPUs=)"}
+		for _, file := range m.Host.Sets {
+			next.Command += " " + screen.Word(file)
+		}
+	case len(m.Host.Sets) > 0:
+		next.Note = "a cpuset keeps it from the others: see cpuset-cpus of its container, or its pod's manager of CPUs (kubelet)"
+	case m.Service.PID != 0 && m.Service.Kind == service.Process:
 		next = lever.Next{Command: fmt.Sprintf("sudo taskset --all-tasks --cpu-list --pid 0-%d %d", m.Host.CPUs-1,
 			m.Service.PID),
 			Note: "it may use all CPUs until it is started anew"}
@@ -145,7 +157,7 @@ func (m *Minute) move(l *lever.Lever, q queueing, share float64) {
 		most = min(1, m.taken(unnamed)/saves.AtMost)
 	}
 	all, _ := q.all()
-	m.queued(l, q, share, most, all, "other programs run elsewhere, and as many sessions work", text)
+	m.queued(l, q, share, most, q.most(all), "other programs run elsewhere, and as many sessions work", text)
 	if t.Unsure { // the service needs its clients
 		l.Evidence[0].Text += "; only root sees whether it is a client of the service"
 		if l.Verdict == lever.Worthwhile {
@@ -347,7 +359,13 @@ func (m *Minute) raise(l *lever.Lever, q queueing, share float64) {
 			most = lever.Unit(*m.Throttled * float64(m.mostThreads()) / queue)
 		}
 		all, _ := q.all()
-		m.queued(l, q, share, most, all, "no quota stops it any more",
+		stood := *m.Throttled / max(m.Report.Wall, 1e-9) // of the time, on any of its CPUs
+		if q.quota < all {
+			stood = min(stood, 1-q.quota/all)
+		}
+		free := min(q.most(all), q.going(stood))
+		share = min(share, free/max(m.saving(explain.RunQueue).Likely, 1e-9))
+		m.queued(l, q, share, most, free, "no quota stops it any more",
 			fmt.Sprintf("its CPU quota stopped its threads for %s in %s, all added up%s",
 				result.Format(*m.Throttled, "s"), result.Format(m.Report.Wall, "s"), m.limits()))
 		l.Next = lever.Next{Note: "raise it"}

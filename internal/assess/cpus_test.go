@@ -121,6 +121,32 @@ func TestHardlyActive(t *testing.T) {
 	}
 }
 
+// TestQuotaBound: a service that a quota stops for a third of the time does what it does in two thirds all the while
+// without it, and no more, though its only thread waits for most of its active time.
+func TestQuotaBound(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 12, explain.RunQueue: 22})
+	m.Connected, m.Counted, m.Alone, m.Report.Wall = false, true, true, 60
+	m.Service = service.Service{Kind: service.Process, Name: "redis", PID: 1}
+	m.Throttled, m.Quota, m.Host.CPUs = new(20.0), &service.Quota{File: "/sys/fs/cgroup/x/cpu.max", CPUs: 0.2, Period: 0.1}, 2
+	if l := find(t, m.Levers(), lever.Quota); *l.AtMost < 1./3 || *l.AtMost > 0.45 {
+		t.Errorf("at most %.2f", *l.AtMost)
+	}
+	m.Throttled = new(90.0) // on both CPUs
+	if l := find(t, m.Levers(), lever.Quota); *l.AtMost < 0.6 {
+		t.Errorf("on two CPUs at most %.2f", *l.AtMost)
+	}
+}
+
+// TestCPUSet: no affinity gives a service CPUs that its cpuset keeps from it, so that the step widens the cpuset.
+func TestCPUSet(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50, explain.RunQueue: 50})
+	m.Service.Kind, m.Service.PID = service.Process, 7
+	m.Host.CPUs, m.Host.Allowed, m.Host.Sets = 4, 1, []string{"/sys/fs/cgroup/a/cpuset.cpus", "/sys/fs/cgroup/a/b/cpuset.cpus"}
+	l := find(t, m.Levers(), lever.CPUs)
+	testkit.Is(t, "echo 0-3 | sudo tee /sys/fs/cgroup/a/cpuset.cpus /sys/fs/cgroup/a/b/cpuset.cpus", l.Next.Command, "step")
+	testkit.Is(t, "let it use all CPUs, as it may use 1 of 4 by its cpuset", m.act(&l), "words")
+}
+
 // TestLimitOfMemory: a service that reached a limit of its memory reads again what it had, and no faster disk is the remedy.
 func TestLimitOfMemory(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.DataReads: 60, explain.OtherWaits: 20})
@@ -130,6 +156,18 @@ func TestLimitOfMemory(t *testing.T) {
 		t.Errorf("first %s, at most %v, %q", l.Name, l.AtMost, l.Next.Command)
 	}
 	testkit.Is(t, 0, *find(t, all, lever.Data).Likely, "faster disks could save")
+}
+
+// TestSoftLimitOfMemory: who is above memory.high waits on its way out of the kernel, which no wait of a database's own
+// tells: what nothing explains is as likely as tasks were stalled on memory.
+func TestSoftLimitOfMemory(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 30, explain.Unexplained: 70})
+	m.Connected, m.Memory = true, &service.Ceiling{File: "/sys/fs/cgroup/x/memory.high", Bytes: 64 << 20, Hits: 900}
+	m.Readings = []service.Reading{{At: 60, Stalled: map[string]float64{"memory": 100}}}
+	l := find(t, m.Levers(), lever.Memory)
+	if l.Likely == nil || *l.Likely < 0.4 || *l.AtMost < 0.7 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.high" {
+		t.Errorf("likely %v, at most %v, %q", l.Likely, l.AtMost, l.Next.Command)
+	}
 }
 
 // What process 1 adopted is no more than nobody else took.

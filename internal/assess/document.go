@@ -32,8 +32,8 @@ func (m *Minute) time() document.Section {
 	if m.Report.Transactions > 0 {
 		each = "per transaction"
 	}
-	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in %s: %s.", m.active("s", 1),
-		result.Format(m.Report.Wall, "s"), m.basis()), Full: true,
+	wall := result.Format(m.Report.Wall, "s")
+	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in these %s: %s.", m.active("s", 1), wall, m.basis()), Full: true,
 		Table: &document.Table{Columns: append(document.Headings("part", "share", "95 % interval", each),
 			document.Column{Head: "source"})}}
 	b.Lead += m.chosen()
@@ -53,8 +53,9 @@ func (m *Minute) time() document.Section {
 		b.Rows = []document.Bar{m.bar()}
 	}
 	if m.Connected {
-		b.Table.Lead = lever.Sentence(evidence(&m.Report))
+		b.Table.Lead = lever.Sentence(evidence(&m.Report)) + " "
 	}
+	b.Table.Lead += fmt.Sprintf("Intervals tell of these %s alone: other times may differ.", wall)
 	return document.Titled("Where its time went", b)
 }
 

@@ -2,7 +2,6 @@ package assess
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/waits"
 )
 
 // Full is a thread that had work for a CPU all the time: no more than one CPU serves it.
@@ -92,48 +90,6 @@ func (m *Minute) turns() []explain.Finding {
 			"have work",
 			m.Interpreter.Threads, m.Interpreter.PID, used, screen.Count(m.Host.CPUs, "CPU"), at),
 		Step: "have more processes share its work, as workers of its server; more CPUs serve its threads no better"}}
-}
-
-// stopped is for how long a signal or a debugger kept threads that have work from it, s, and for how long those ran.
-func (b *blocked) stopped() *Stopped {
-	var all Stopped
-	if b.tally == nil {
-		return nil
-	}
-	for id, looks := range b.tally.Looks {
-		ran, watched := b.tally.Of(id)
-		if s := looks[waits.Wait{Kind: waits.Stopped}]; s > 0 && ran >= awake*watched {
-			all.Seconds, all.Ran = all.Seconds+s, all.Ran+ran
-		}
-	}
-	if all.Seconds == 0 {
-		return nil
-	}
-	all.Looks = all.Seconds / max(b.pace.Seconds(), 1e-3)
-	return &all
-}
-
-// Stopped are threads that stood still by a signal or a debugger.
-type Stopped struct {
-	Seconds float64 `json:"seconds"`
-	Ran     float64 `json:"ran"`   // s that they were on a CPU or ready for one
-	Looks   float64 `json:"looks"` // that saw one stopped
-}
-
-// halted says so: nothing else shortens that time.
-func (m *Minute) halted() []explain.Finding {
-	s := m.Stopped
-	if s == nil || m.Report.Busy <= 0 {
-		return nil
-	}
-	share := lever.Unit(s.Seconds / (s.Seconds + m.Report.Busy))
-	// all stop together, so that they wait for a CPU together, too; looks are counted (Poisson)
-	most := (s.Seconds*(1+1.96/math.Sqrt(max(1, s.Looks))) + m.Report.Part(explain.RunQueue).Seconds) / (s.Seconds + s.Ran)
-	return []explain.Finding{{Parameter: "stopped threads", Part: explain.OtherWaits, Number: s.Seconds, Unit: "s", N: -1,
-		Explains: &share, AtMost: result.Finite(lever.Unit(most)),
-		Text: fmt.Sprintf("a signal (SIGSTOP) or a debugger stopped its threads for %s in %s, in which they ran for %s",
-			result.Format(s.Seconds, "s"), result.Format(m.Report.Wall, "s"), result.Format(s.Ran, "s")),
-		Step: "find what stops them: cpulimit, a script that sends SIGSTOP, or a debugger (TracerPid in /proc/PID/status)"}}
 }
 
 // collectors are how names of threads begin that collect garbage: HotSpot's and .NET's, which the kernel cuts at 15

@@ -282,8 +282,9 @@ func (m *Minute) memory() lever.Lever {
 	switch {
 	case m.short():
 		reads, other, cpu := m.share(explain.DataReads), m.share(explain.OtherWaits), m.share(explain.DatabaseCPU)
-		if m.Connected { // a database tells which other waits they are, and pages are none
-			other = result.Estimate{}
+		if m.Connected { // a database tells which other waits they are, and pages are none: they show in no wait of its own
+			other = m.share(explain.Unexplained)
+			other.Low, other.Value = 0, min(other.Value, some)
 		}
 		gain(&l, reads.Value+other.Value, reads.Low+other.Low, reads.Value+other.Value,
 			reads.High+other.High+cpu.High+m.share(explain.Unexplained).Value, "what it reads again stays in memory",

@@ -50,8 +50,12 @@ type Minute struct {
 	Collector *Collector `json:"collector,omitempty"`
 	// Commands are those of a Redis that took most, as it counts them.
 	Commands []redis.Command `json:"commands,omitempty"`
-	// Stopped are its threads that a signal or a debugger stopped; nil: none.
+	// Stopped are its threads that a signal, a debugger or a freezer stopped; nil: none.
 	Stopped *Stopped `json:"stopped,omitempty"`
+	// Reader takes what its threads wait to send, and Keeper holds the lock of a file that they wait for; nil: they wait for
+	// neither.
+	Reader *Other `json:"reader,omitempty"`
+	Keeper *Other `json:"keeper,omitempty"`
 	// Requests are those of its clients; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.
@@ -112,6 +116,7 @@ func (m *Minute) Away() bool { return m.Service.Kind == service.Database && m.Se
 type Host struct {
 	CPUs    int      `json:"cpus"`
 	Allowed int      `json:"allowed"`           // of them, that the service may use; 0: not known
+	Sets    []string `json:"cpusets,omitempty"` // files of control groups that keep it from the others, the outermost first
 	Busy    *float64 `json:"busy"`              // share of the CPUs' time, for anybody; nil, as the two below: not known
 	Foreign *float64 `json:"foreign"`           // share, of others than the service
 	Steal   *float64 `json:"steal"`             // share that the hypervisor took

@@ -75,7 +75,7 @@ func (t *threads) fill(m *Minute, cpus int) {
 	m.Readings, m.Throttled = t.readings, last.Throttled
 	if t.meter != nil {
 		m.host(last, cpus)
-		m.Host.Allowed = len(allowed(m.Service.PID))
+		m.Host.Allowed, m.Host.Sets = len(allowed(m.Service.PID)), m.Service.CPUSets(cpus)
 	}
 	if last.NoQueue != "" {
 		m.Unseen[lever.CPUs] = last.NoQueue
@@ -251,13 +251,17 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 	default:
 		m.Connected = x.source != nil
 	}
-	if m.Report = rep; !m.Connected {
+	if m.Report = rep; m.Connected {
+		m.Stopped = w.halts.stopped()
+	} else {
 		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
 		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
 		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
+		members := w.of.Members()
+		m.Reader, m.Keeper = w.blocked.reader(members), w.blocked.keeper(members)
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

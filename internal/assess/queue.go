@@ -146,3 +146,13 @@ func (q queueing) most(cpus float64) float64 {
 	free := min(1-q.used*(1-q.cooled)/cpus, 1-(q.used+q.clients)*(1-q.cooled)/max(cpus, q.cpus))
 	return lever.Unit(q.sessions * free / q.active)
 }
+
+// going is the share of active time that goes away at most where nothing stands still any more, as a quota makes it for
+// a share of the time. It does then all the while what it does now in the rest: less it never did, as all that came
+// meanwhile was waiting. In each period it runs on all of its CPUs for as long as the quota lasts, at least.
+func (q queueing) going(stood float64) float64 {
+	if q.active <= 0 {
+		return 1
+	}
+	return lever.Unit(q.sessions * (1 - (1-lever.Unit(stood))*(1-q.cooled)) / q.active)
+}

@@ -20,7 +20,7 @@ import (
 func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
 	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.within, m.throttled, m.halted, m.slow, m.turns,
-		m.interrupted} {
+		m.interrupted, m.pushes, m.queues} {
 		for _, f := range look() {
 			if f.Elsewhere = true; f.Matters() {
 				list = append(list, f)
@@ -240,7 +240,8 @@ func (m *Minute) held() string {
 		return ""
 	}
 	b := m.Report.Blockers[0]
-	named := b.PID != 0 && b.Held >= mostly && b.Held*float64(b.Share.N) >= followed
+	both := b.Share.N == 2 && b.Held == 1 // which says who it was then, and nothing of how often
+	named := b.PID != 0 && b.Held >= mostly && (both || b.Held*float64(b.Share.N) >= followed)
 	if m.follows(explain.Locks) && !named && (b.All() == "" || b.Share.N < followed) {
 		return "" // windows show more than looks once a second
 	}
@@ -254,7 +255,9 @@ func (m *Minute) held() string {
 	if b.Relation != "" {
 		says += ", on " + b.Relation
 	}
-	if named {
+	if named && both {
+		return says + ": at both looks " + b.Who()
+	} else if named {
 		return says + ": " + b.Who()
 	} else if all := b.All(); all != "" {
 		return says + ": one of " + all

@@ -100,6 +100,7 @@ type watching struct {
 	poolers   poolers
 	commands  commands
 	blocked   blocked
+	halts     halts
 	trips     trips
 	scheduler scheduler
 	sessions  sessions
@@ -134,6 +135,8 @@ func (w *watching) start(source explain.Source) (err error) {
 		}
 		if source == nil {
 			w.all.Go(func() { w.blocked.watch(w.ctx, w.of, o.For) })
+		} else {
+			w.all.Go(func() { w.halts.watch(w.ctx, w.of, o.For) })
 		}
 	}
 	if !o.Counters {

@@ -217,7 +217,11 @@ func (m *Minute) act(l *lever.Lever) string {
 		return fmt.Sprintf("move or limit %s, which took %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
 			screen.Count(m.Host.CPUs, "CPU")) + t.unless()
 	case l.Name == lever.CPUs && m.Host.Bound():
-		return fmt.Sprintf("let it use all CPUs, as it may use %d of %d", m.Host.Allowed, m.Host.CPUs)
+		by := ""
+		if len(m.Host.Sets) > 0 {
+			by = " by its cpuset"
+		}
+		return fmt.Sprintf("let it use all CPUs, as it may use %d of %d%s", m.Host.Allowed, m.Host.CPUs, by)
 	case (l.Name == lever.CPUs || l.Name == lever.Steal) && l.Next.Command == "" && l.Next.Note != "":
 		return l.Next.Note
 	case l.Name == lever.Quota && m.Quota != nil:

@@ -116,7 +116,7 @@ func TestVerdicts(t *testing.T) {
 			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
 		"hardly active": {minute(parts(0.2, 0.05, 0.05, 0, 0, 0.1)), service.Database,
 			[]lever.Lever{gain(lever.CPUs, 0.3, 0.4, 0.6, "hostlab watch")},
-			`PostgreSQL computes for 50 % of its active time; application 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s, so that no lever saves much.`},
+			`PostgreSQL computes for 50 % of its active time; wait for clients 25 %, wait for a CPU 12 %. It was active for only 400 ms of 60.0 s, so that no lever saves much.`},
 		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database,
 			[]lever.Lever{gain(lever.Clock, 0.2, 0.2, 0.2, "a\nb")},
 			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 20 % less time. First: see "What to do next".`},

@@ -153,10 +153,15 @@ const (
 // queues is the share of its time from which a thread takes turns with others at a lock.
 const queues = 0.02
 
-// hands reports that a thread hands out work: it waits for clients, and never as those do that it wakes. A pool's
-// threads have nothing to do meanwhile.
-func (a *Account) hands(by *lane) bool {
-	return a.all && by.Member && a.serves[by.TID] && a.locked[by.TID] < queues*floats.Sum(a.Lengths)
+// seldom is how much less of its time a thread that hands out work waits as for a lock than one that it wakes: both take
+// the lock of the queue between them, the longer the fewer CPUs there are.
+const seldom = 0.25
+
+// hands reports that a thread hands out work to another: it waits for clients, and hardly ever as the one does that it
+// wakes. A pool's threads have nothing to do meanwhile.
+func (a *Account) hands(by, to *lane) bool {
+	return a.all && by.Member && a.serves[by.TID] &&
+		a.locked[by.TID] < max(queues*floats.Sum(a.Lengths), seldom*a.locked[to.TID])
 }
 
 // serve finds the clients.

@@ -220,7 +220,7 @@ func (w *window) book(l *lane, t uint64, moment int, seconds float64) {
 		if s.interrupt {
 			return // its time was over: a pool has nothing to do
 		}
-		if w.account.locked[l.TID] += seconds; s.by != nil && w.account.hands(s.by) {
+		if w.account.locked[l.TID] += seconds; s.by != nil && w.account.hands(s.by, l) {
 			return
 		}
 	}

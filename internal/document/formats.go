@@ -54,7 +54,10 @@ func AtMost(most int, all []string, of string) []string {
 	if len(all) <= most {
 		return all
 	}
-	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, "more "+of)+": --all")
+	if most > 0 {
+		of = "more " + of
+	}
+	return append(slices.Clone(all[:most]), screen.Count(len(all)-most, of)+": --all")
 }
 
 // WriteCSV prints a table for other programs: numbers in base units, a column's unit in its head (RFC 4180).

@@ -53,7 +53,7 @@ func Describe(s *Study, more ...[2]string) Outline {
 		}
 	}
 	add("Study", s.identity())
-	var varies, decides, each []string
+	var varies, decides []string
 	for _, f := range s.Factors {
 		varies = append(varies, f.about())
 	}
@@ -88,16 +88,13 @@ func Describe(s *Study, more ...[2]string) Outline {
 	if len(secondary) > 0 {
 		add("Records", strings.Join(secondary, ", ")+" (secondary)")
 	}
-	for _, a := range s.Alphas(s.Design.Looks) {
-		each = append(each, strconv.FormatFloat(a*100, 'g', 3, 64)+" %")
+	alphas := s.Alphas(s.Design.Looks)
+	risks := result.Percent(alphas[0], 2)
+	if n := len(alphas); n > 1 {
+		risks += " at the first, rising to " + result.Percent(alphas[n-1], 2) + " at the last"
 	}
-	risks := strings.Join(each, ", then ")
-	if n := len(each); n > 4 {
-		risks = each[0] + " at the first, rising to " + each[n-1] + " at the last"
-	}
-	add("Chance", fmt.Sprintf("of a false effect: %s %% in all, for %s at %s (%s)",
-		strconv.FormatFloat(s.Design.Alpha*100, 'g', 3, 64), screen.Count(s.Tests(), "primary comparison"),
-		screen.Count(len(s.Design.Looks), "look"), risks))
+	add("Chance", fmt.Sprintf("of a false effect: %s in all, for %s at %s (%s)", result.Percent(s.Design.Alpha, 2),
+		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), risks))
 	if s.Harm != nil {
 		add("Harm", s.harmText()...)
 	}
@@ -237,13 +234,10 @@ func (s *Study) takes() string {
 
 // rough writes a duration as nobody knows it better.
 func rough(d time.Duration) string {
-	switch {
-	case d >= 10*time.Minute:
-		d = d.Round(time.Minute)
-	case d >= 10*time.Second:
-		d = d.Round(time.Second)
-	case d >= 10*time.Millisecond:
-		d = d.Round(time.Millisecond)
+	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
+		if d >= 10*unit {
+			return screen.Brief(d.Round(unit))
+		}
 	}
 	return screen.Brief(d)
 }

@@ -135,8 +135,7 @@ func (p *parser) way(i int, x *Factor) {
 			at, says = p.factorAt(i, have[1]), "is varied by "+strings.Join(have, " and ")
 		}
 		p.add(at, "%s %s; give one of setting, parameter, server, emulate, apply, manual",
-			strings.TrimSpace("factor "+x.Name),
-			says)
+			strings.TrimSpace("factor "+x.Name), says)
 		x.Change = result.Online
 		return
 	}

@@ -223,8 +223,7 @@ func (w *HarmWatch) Beyond() string {
 		}
 		if base := stats.Median(recent); base > j.limit {
 			return fmt.Sprintf("%s is %s at the baseline, above its limit of %s (median of %s)", j.Name,
-				result.Format(base, j.Unit),
-				result.Format(j.limit, j.Unit), screen.Count(len(recent), "look"))
+				result.Format(base, j.Unit), result.Format(j.limit, j.Unit), screen.Count(len(recent), "look"))
 		}
 	}
 	return ""

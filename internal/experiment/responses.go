@@ -25,11 +25,9 @@ var scaled = map[string]struct {
 	"KiB": {"B", 1 << 10}, "MiB": {"B", 1 << 20}, "GiB": {"B", 1 << 30}, "TiB": {"B", 1 << 40}, "kB": {"B", 1e3},
 	"KB": {"B", 1e3}, "MB": {"B", 1e6}, "GB": {"B", 1e9}, "bytes": {"B", 1},
 	"KiB/s": {"B/s", 1 << 10}, "MiB/s": {"B/s", 1 << 20}, "GiB/s": {"B/s", 1 << 30}, "kB/s": {"B/s", 1e3},
-	"MB/s": {"B/s", 1e6},
-	"GB/s": {"B/s", 1e9},
-	"/s":   {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1},
-	"k/s": {"1/s", 1e3},
-	"mJ":  {"J", 1e-3}, "kJ": {"J", 1e3}, "mW": {"W", 1e-3}, "kW": {"W", 1e3}, "percent": {"%", 1},
+	"MB/s": {"B/s", 1e6}, "GB/s": {"B/s", 1e9},
+	"/s": {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1}, "k/s": {"1/s", 1e3},
+	"mJ": {"J", 1e-3}, "kJ": {"J", 1e3}, "mW": {"W", 1e-3}, "kW": {"W", 1e3}, "percent": {"%", 1},
 }
 
 // direction is what is good where the study does not say, by unit; of others it

@@ -64,7 +64,7 @@ var OfSessions = slices.DeleteFunc(slices.Clone(PartNames), func(p PartName) boo
 
 var titles = map[PartName]string{
 	DatabaseCPU: "on CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks",
-	Peers: "other servers", OtherWaits: "other waits",
+	Peers: "other servers", OtherWaits: "other waits", Application: "wait for clients",
 }
 
 // Class is the part as a class of a page's style sheet.

@@ -113,9 +113,15 @@ func (r *Report) Keeping() (f Finding, found bool) {
 	return f, false
 }
 
+// Prepared is what PostgreSQL says holds a lock that is no session's: a transaction of two phases.
+const Prepared = "prepared transaction"
+
 // end is a clause with the SQL that ends the session which others wait for. It is "" where the vendor has no such
 // statement, or the session holds no lock any more.
 func (r *Report) end(b Blocker) string {
+	if b.PID == 0 && b.Event == Prepared {
+		return "; select gid, owner, prepared from pg_prepared_xacts shows them, and rollback prepared 'GID' or commit prepared 'GID' ends one"
+	}
 	verb := map[string]string{"PostgreSQL": "select pg_terminate_backend(%d)", "MariaDB": "kill %d", "MySQL": "kill %d"}
 	if !b.Still || b.Held < half || verb[r.Vendor] == "" {
 		return ""

@@ -18,7 +18,7 @@ import (
 // ns ready and waiting for one). A thread is a process where the server has one for each
 // session.
 type Threads struct {
-	// Read returns both of a thread.
+	// Read returns both of a thread; nil: SchedStat, by files that stay open.
 	Read func(id int64) (run, queue time.Duration, err error)
 	// Gone is what all threads that have ended had used in their lives, where those that
 	// live have used so much; nil: not known. Between two looks a thread may do all its work
@@ -26,6 +26,7 @@ type Threads struct {
 	Gone func(live time.Duration) (time.Duration, error)
 
 	started    bool
+	files      proc.Accounts
 	tasks      map[int64]*task
 	run, queue time.Duration // of clients' threads that have ended, until they were seen last
 	gone, past time.Duration // Gone at the first look; what of it belongs to known ones until they were seen last
@@ -46,7 +47,14 @@ type task struct {
 }
 
 // Forget begins anew, as a new recording does.
-func (t *Threads) Forget() { *t = Threads{Read: t.Read, Gone: t.Gone} }
+func (t *Threads) Forget() { *t = Threads{Read: t.Read, Gone: t.Gone, files: t.files} }
+
+func (t *Threads) read(id int64) (run, queue time.Duration, err error) {
+	if t.Read != nil {
+		return t.Read(id)
+	}
+	return t.files.Read(id)
+}
 
 // Watch reads all threads that there are now. What one used before the first call is not
 // counted: a thread that waits for its next session in a cache brings its past along. One
@@ -59,7 +67,7 @@ func (t *Threads) Watch(clients, others []int64) {
 	var live time.Duration
 	now := time.Now()
 	for i, id := range append(clients[:len(clients):len(clients)], others...) {
-		run, queue, err := t.Read(id)
+		run, queue, err := t.read(id)
 		if err != nil {
 			continue // it has just ended
 		}
@@ -113,6 +121,7 @@ func (t *Threads) Moved(id int64) bool {
 // waited for a CPU for a share of its life until then: most likely it did so to the end.
 func (t *Threads) end(id int64, x *task, now time.Time) {
 	delete(t.tasks, id)
+	t.files.Forget(id)
 	t.ended++
 	t.past += x.last[0]
 	if !x.client {
@@ -171,7 +180,7 @@ func (t *Threads) Used(id int64) (seconds float64, ok bool) {
 	if t == nil {
 		return 0, false
 	}
-	run, _, err := t.Read(id)
+	run, _, err := t.read(id)
 	return run.Seconds(), err == nil
 }
 

@@ -206,11 +206,11 @@ func (s *Summary) Document() *document.Document {
 	case s.Hosts == 0:
 		answer = `The store holds no document yet. Begin with 'hostlab fleet ingest SPOOL'.`
 	case s.Worst != nil: // one host, one step
-		who, each := s.Worst.Host+" is", ""
-		if s.Worst.Others > 0 {
-			who, each = fmt.Sprintf("%s and %s are equally", s.Worst.Host, screen.Count(s.Worst.Others, "other")), " on each"
+		who := s.Worst.Host + " is worst off:"
+		if s.Worst.Others > 0 { // which may have something else
+			who = fmt.Sprintf("%s and %s are equally badly off. On %[1]s:", s.Worst.Host, screen.Count(s.Worst.Others, "other"))
 		}
-		answer = fmt.Sprintf("%s worst off: %s%s. Begin there. %s", who, s.Worst.Why, each, answer)
+		answer = fmt.Sprintf("%s %s. Begin there. %s", who, s.Worst.Why, answer)
 	case len(s.Findings) > 0:
 		f := s.Findings[0]
 		answer += fmt.Sprintf(" Begin with %s (%s): %s on %s.", f.Check, CheckTitle(f.Check), f.Severity,
@@ -303,6 +303,8 @@ func ago(d time.Duration) string {
 		return screen.Count(int(d/(24*time.Hour)), "day")
 	case d >= time.Hour:
 		return screen.Count(int(d/time.Hour), "hour")
+	case d < time.Minute:
+		return "less than a minute"
 	}
 	return screen.Count(int(d/time.Minute), "minute")
 }

@@ -349,10 +349,12 @@ func CheckDocument(id string, list []Held) *document.Document {
 }
 
 // ChangesDocument lists changes.
-func ChangesDocument(list []Change, since string) *document.Document {
+func ChangesDocument(list []Change, since time.Duration) *document.Document {
 	t := &document.Table{Columns: document.Headings("when", "host", "what", "before", "after"), Most: 100}
+	hosts := map[string]bool{}
 	for _, c := range list {
 		t.Row(c.At.Format("2006-01-02 15:04"), c.Host, c.Subject, c.Before, c.After)
+		hosts[c.Host] = true
 	}
 	slowed := SlowedIn(list)
 	var says []string
@@ -360,7 +362,8 @@ func ChangesDocument(list []Change, since string) *document.Document {
 		says = append(says, slowed[i].Text())
 	}
 	return &document.Document{Name: "fleet", Title: "Changes",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s in the last %s.", screen.Count(len(list), "change"), since)}},
+		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s in the last %s.", screen.Count(len(list), "change"),
+			screen.Count(len(hosts), "host"), screen.Lasting(since))}},
 		Sections: []document.Section{document.Titled(BecameSlower, document.Caution.Points(says...)),
 			document.Titled("Changes", t)},
 		Data: ChangeList{HeadOf("changes"), list, slowed}}

@@ -63,7 +63,11 @@ func Schedstat(of string) (ran, waited time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	f := strings.Fields(b)
+	return schedstat(name, b)
+}
+
+func schedstat(name, text string) (ran, waited time.Duration, err error) {
+	f := strings.Fields(text)
 	if len(f) < 2 {
 		return 0, 0, fmt.Errorf("%s: %d fields", name, len(f))
 	}

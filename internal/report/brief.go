@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/screen"
@@ -56,22 +55,28 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		unseen = append(unseen, "probes ("+strings.Join(probes, ", ")+")")
 	}
 	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
-	d.Warnings = document.AtMost(few, warnings, "warning")
+	if few > 0 {
+		d.Warnings = document.AtMost(few, warnings, "warning")
+	}
 	found = slices.DeleteFunc(found, func(s string) bool {
 		return strings.Contains(a.Verdict.Text, strings.TrimSuffix(s, "."))
 	})
-	if list := check.ByGain(a.Results, gains(a.Levers)); len(list) > 0 && !a.OnlyService {
+	if list := a.found(); len(list) > 0 && !a.OnlyService {
 		f := list[0]
-		found = append([]string{fmt.Sprintf("%s, %s: %s: %s.", f.ID, f.Severity, f.Title, f.Detail)}, found...)
+		found = append([]string{fmt.Sprintf("%s, %s: %s%s: %s.", f.ID, f.Severity, f.Title, a.whose(f.ID), f.Detail)}, found...)
 	}
 	rest, title := slices.Clone(files), "More"
 	if len(unseen) > 0 {
 		rest = append([]string{"Not seen: " + strings.Join(unseen, ", ") + "."}, rest...)
 	}
-	if len(found) > 0 {
+	if len(found) > 0 || few == 0 && len(warnings) > 0 {
 		title = "Findings"
 	}
-	points := document.Points(document.AtMost(few, found, "finding")...)
+	says := document.AtMost(few, found, "finding")
+	if few == 0 {
+		says = append(says, document.AtMost(few, warnings, "warning")...)
+	}
+	points := document.Points(says...)
 	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{points},
 		document.Lines("", append(rest, "--all prints everything that was seen.")...)...)...))
 	return d

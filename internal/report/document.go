@@ -132,12 +132,35 @@ func measuredFor(all []lever.Lever, finding string) []string {
 	return nil
 }
 
+// found are findings: those first that could gain the service most, and last those of other servers.
+func (a *Assessment) found() []check.Result {
+	list := check.ByGain(a.Results, gains(a.Levers))
+	slices.SortStableFunc(list, func(x, y check.Result) int {
+		switch {
+		case a.Others[x.ID] == a.Others[y.ID]:
+			return 0
+		case a.Others[y.ID]:
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// whose says of a finding that it is of other servers alone.
+func (a *Assessment) whose(id string) string {
+	if a.Others[id] {
+		return " (of another server here)"
+	}
+	return ""
+}
+
 // findings is the short list for a terminal.
 func findings(a *Assessment) document.Section {
-	found := check.ByGain(a.Results, gains(a.Levers))
+	found := a.found()
 	var pairs document.Pairs
 	for _, f := range found[:min(topFindings, len(found))] {
-		p := document.Pair{Name: f.ID + " " + f.Severity.String(), Value: f.Title, More: []string{f.Detail}}
+		p := document.Pair{Name: f.ID + " " + f.Severity.String(), Value: f.Title + a.whose(f.ID), More: []string{f.Detail}}
 		if f.Severity == check.High {
 			p.Tone = document.Caution
 		}

@@ -59,6 +59,8 @@ type Assessment struct {
 	// Policies are what power policies would cost it.
 	Policies []assess.Policy `json:"policies"`
 	Verdict  assess.Answer   `json:"verdict"`
+	// Others are checks that find something on servers of this host alone that are not watched.
+	Others map[string]bool `json:"-"`
 	// Minute is what Service, Time and Levers are taken from.
 	Minute *assess.Minute `json:"-"`
 	// Before is an earlier minute that it is compared with; nil: none.

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/host"
+	"hostlab/internal/lever"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 )
 
 // What is looked at is found once: the service, the place of its log, and why one of them is not there.
@@ -64,6 +67,32 @@ func TestDemoAlone(t *testing.T) {
 		for _, r := range s.Assessment(host.Tree{Root: t.TempDir()}, facts).Results {
 			if (r.ID == "SRV-002" || r.ID == "STO-006") && r.Status != want {
 				t.Errorf("%s: %s, %s: %s", kind, r.ID, r.Status, r.Detail)
+			}
+		}
+	}
+}
+
+// What a check finds on another server of the host comes last, and says so.
+func TestOthersLast(t *testing.T) {
+	server := func(pid int, log string) host.Database {
+		return host.Database{Kind: "postgresql", PID: pid, LogDir: host.Known(log, "", "/proc"),
+			OOMScoreAdj: host.Known[int64](0, "", "/proc")}
+	}
+	on := func(dir, class string) host.Storage {
+		return host.Storage{Path: dir, Purpose: "postgresql log", Class: host.Known(class, "", "mountinfo")}
+	}
+	facts := &host.Facts{Databases: []host.Database{server(306, "/dev/shm/wal"), server(307, "/srv/wal")},
+		Storage: []host.Storage{on("/dev/shm/wal", host.ClassMemory), on("/srv/wal", host.ClassNVMe)}}
+	for pid, first := range map[int]bool{306: true, 307: false} {
+		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{Kind: service.Database, PID: pid}}}
+		a := s.Assessment(host.Tree{Root: t.TempDir()}, facts)
+		found := a.found()
+		testkit.Is(t, first, found[0].ID == "STO-006", pid)
+		testkit.Is(t, !first, found[len(found)-1].ID == "STO-006", pid)
+		testkit.Is(t, first, a.whose("STO-006") == "", pid)
+		for i := range a.Levers {
+			if l := &a.Levers[i]; l.Name == lever.Log {
+				testkit.Is(t, first, slices.Contains(l.Findings(), "STO-006"), pid)
 			}
 		}
 	}

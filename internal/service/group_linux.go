@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/host"
 	"hostlab/internal/proc"
 )
 
@@ -69,27 +70,28 @@ func pathsOf(pid int, of ...string) (paths []string) {
 	return paths
 }
 
-// groupOf is the group that limits a process' CPU time; nil where it does not show.
-func groupOf(pid int) *group {
-	for _, at := range pathsOf(pid, "cpu") {
-		if g, err := findGroup(at); err == nil && g.has("cpu") {
-			return g
+// limiting are the groups that limit a process in what a controller counts: its own, and those around it.
+func limiting(pid int, controller string) []*group {
+	for _, at := range pathsOf(pid, controller) {
+		if g, err := findGroup(at); err == nil && g.has(controller) {
+			return g.around()
 		}
 	}
 	return nil
 }
 
-// boundedOf is the group that limits a process' memory, which in version 1 may be another than that of its CPU time;
-// nil: none does.
-func boundedOf(pid int) *group {
-	for _, at := range pathsOf(pid, "memory") {
-		if g, err := findGroup(at); err == nil {
-			if b := g.bounded(); b != nil {
-				return b
-			}
+// CPUSets are the files that keep it from some of so many CPUs, from the outermost group's on: cpusets of control groups
+// around it.
+func (s *Service) CPUSets(cpus int) (files []string) {
+	for _, g := range limiting(s.PID, "cpuset") {
+		file := g.file("cpuset", "cpuset.cpus", "cpuset.cpus")
+		b, err := os.ReadFile(file)
+		if list, bad := host.ParseList(strings.TrimSpace(string(b))); err == nil && bad == nil && len(list) > 0 && len(list) < cpus {
+			files = append(files, file) // of version 2, one that is empty takes what the group around it has
 		}
 	}
-	return nil
+	slices.Reverse(files)
+	return files
 }
 
 // file is a file of a controller, by its name in version 1 and in version 2.
@@ -144,21 +146,14 @@ func (g *group) first() int {
 	return 0
 }
 
-// limited is the group itself or the nearest one around it that has a CPU quota.
-func (g *group) limited() *group { return g.nearest((*group).hasQuota) }
-
-// bounded is the nearest one whose memory is limited.
-func (g *group) bounded() *group {
-	return g.nearest(func(x *group) bool { return x.ceiling() != nil })
-}
-
-func (g *group) nearest(is func(*group) bool) *group {
+// around are the group itself and those that it is in, the inmost first: the limits of all hold for it.
+func (g *group) around() (list []*group) {
 	for at := g.path; ; at = path.Dir(at) {
-		if x, err := findGroup(at); err == nil && is(x) {
-			return x
+		if x, err := findGroup(at); err == nil {
+			list = append(list, x)
 		}
 		if at == "/" || at == "." {
-			return nil
+			return list
 		}
 	}
 }
@@ -166,35 +161,28 @@ func (g *group) nearest(is func(*group) bool) *group {
 // unlimited is more memory than any host has: version 1 says the largest number of pages.
 const unlimited = 1 << 60
 
-// ceiling is the group's limit of memory. In version 2 it may be a soft one, above which its processes give memory
-// back as they run.
-func (g *group) ceiling() *Ceiling {
-	for _, f := range []struct{ limit, hits, key string }{
-		{g.file("memory", "memory.limit_in_bytes", "memory.max"), g.file("memory", "memory.failcnt", "memory.events"), "max"},
-		{g.file("", "", "memory.high"), g.file("", "", "memory.events"), "high"},
-	} {
-		b, err := os.ReadFile(f.limit)
-		bytes, err2 := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
-		if f.limit == "" || err != nil || err2 != nil || bytes >= unlimited { // "max" is none
-			continue
-		}
-		c := &Ceiling{File: f.limit, Bytes: bytes}
-		b, _ = os.ReadFile(f.hits)
-		hits, err := strconv.ParseFloat(strings.TrimSpace(string(b)), 64) // version 1 has one number
-		if err != nil {
-			m, _ := proc.Keyed(f.hits)
-			hits = float64(m[f.key])
-		}
-		c.Hits = hits
-		return c
-	}
-	return nil
+// ceilings are the group's limits of memory. In version 2 it may have two: above the soft one (memory.high), its
+// processes give memory back before they run on.
+func (g *group) ceilings() []*Ceiling {
+	return append(g.ceiling("memory", "memory.limit_in_bytes", "memory.failcnt", "max"), g.ceiling("", "", "", "high")...)
 }
 
-func (g *group) hasQuota() bool {
-	b, err := os.ReadFile(g.file("cpu", "cpu.cfs_quota_us", "cpu.max"))
-	f := strings.Fields(string(b))
-	return err == nil && len(f) > 0 && f[0] != "max" && f[0] != "-1"
+// ceiling is one of those, whose files each version has; none where it is not set.
+func (g *group) ceiling(controller, v1, failed, key string) []*Ceiling {
+	file := g.file(controller, v1, "memory."+key)
+	b, err := os.ReadFile(file)
+	bytes, err2 := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
+	if err != nil || err2 != nil || bytes >= unlimited { // "max" is none
+		return nil
+	}
+	c := &Ceiling{File: file, Bytes: bytes}
+	events := g.file(controller, failed, "memory.events")
+	b, _ = os.ReadFile(events)
+	if c.Hits, err = strconv.ParseFloat(strings.TrimSpace(string(b)), 64); err != nil { // version 1 has one number
+		m, _ := proc.Keyed(events)
+		c.Hits = float64(m[key])
+	}
+	return []*Ceiling{c}
 }
 
 // limit is the group's quota: a file of quota and period in version 2, two files in version 1.

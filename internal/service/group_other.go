@@ -12,18 +12,16 @@ import (
 type group struct{ path string }
 
 func groupAt(string) (*group, error) { return nil, errors.New("only Linux has control groups") }
-func groupOf(int) *group             { return nil }
 func (g *group) controlled() string  { return "" }
 func (g *group) first() int          { return 0 }
-func (g *group) limited() *group     { return nil }
 func (g *group) processes() []int    { return nil }
 func (g *group) limit() *Quota       { return nil }
-func (g *group) bounded() *group     { return nil }
-func boundedOf(int) *group           { return nil }
+func limiting(int, string) []*group  { return nil }
+func (g *group) around() []*group    { return nil }
 
 func (g *group) throttled() (float64, bool) { return 0, false }
 
-func (g *group) ceiling() *Ceiling { return nil }
+func (g *group) ceilings() []*Ceiling { return nil }
 
 var errLinux = errors.New("only Linux has control groups, by which hostlab finds containers")
 
@@ -32,6 +30,9 @@ func container(string, []host.Database) (*Service, error) { return nil, errLinux
 
 // Pods are none here.
 func Pods() []string { return nil }
+
+// CPUSets are none here.
+func (s *Service) CPUSets(int) []string { return nil }
 
 // Throttles are none here.
 func (s *Service) Throttles() []Throttle { return nil }

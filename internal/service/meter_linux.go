@@ -54,7 +54,6 @@ func (m *Meter) Close() {}
 // NewMeter begins to count; ErrEnded where there is nothing to count any more.
 func (s *Service) NewMeter() (*Meter, error) {
 	m := &Meter{of: s, cost: time.Hour, search: time.Hour}
-	m.threads.Read = explain.SchedStat
 	m.threads.Gone = m.gone
 	if s.group != nil {
 		m.group = s.group.id()
@@ -198,7 +197,7 @@ func hostLoad() (busy, steal float64, ok bool) {
 
 // throttled is for how long its quotas have kept CPUs from it, s; ok is false where it has none that can be read.
 func (s *Service) throttled() (all float64, ok bool) {
-	for _, g := range s.quotas() {
+	for _, g := range s.limited() {
 		t, known := g.throttled()
 		all, ok = all+t, ok || known
 	}

@@ -102,11 +102,11 @@ func grouped(kind Kind, name, group string, inside []pods.Container, servers []h
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Kind: kind, Name: name, PID: g.first(), Containers: inside, group: g, quota: g.limited(),
-		tight: g.bounded()}
+	s := &Service{Kind: kind, Name: name, PID: g.first(), Containers: inside, group: g, quotas: g.around(),
+		memory: g.around()}
 	for _, c := range inside {
 		if x, err := groupAt(c.Group); err == nil && x.path != g.path {
-			s.inside = append(s.inside, x)
+			s.quotas, s.memory = append(s.quotas, x), append(s.memory, x)
 		}
 	}
 	pids := g.processes()

@@ -106,9 +106,8 @@ type Service struct {
 
 	root   proc.Stat // the process PID, which Started tells from a later one of its number
 	group  *group    // that is wholly its own; nil: none
-	quota  *group    // the nearest one around it whose CPU time is limited; nil: none
-	inside []*group  // those of its containers, where it has several
-	tight  *group    // and whose memory is
+	quotas []*group  // those that may limit its CPU time: its own, those around it, and those of its containers
+	memory []*group  // and its memory
 }
 
 // Here reports whether it has processes on this host.
@@ -181,21 +180,16 @@ func (c *Ceiling) Twice() string {
 // Ceilings are the limits of its memory, its own or of a group around it, and those of its containers; none can be
 // read where it has none.
 func (s *Service) Ceilings() (list []*Ceiling) {
-	for _, g := range append([]*group{s.tight}, s.inside...) {
-		if g == nil {
-			continue
-		}
-		if c := g.ceiling(); c != nil {
-			list = append(list, c)
-		}
+	for _, g := range s.memory {
+		list = append(list, g.ceilings()...)
 	}
 	return list
 }
 
-// Quota is the limit of the service's CPU time, its own or of a group around it, or that of the container that was
-// stopped most; nil: it has none that can be read.
+// Quota is the limit of the service's CPU time, its own or of a group around it or of a container, that has stopped it
+// most; nil: it has none that can be read.
 func (s *Service) Quota() *Quota {
-	all := s.quotas()
+	all := s.limited()
 	if len(all) == 0 {
 		return nil
 	}
@@ -206,14 +200,9 @@ func (s *Service) Quota() *Quota {
 	}).limit()
 }
 
-// quotas are the groups whose limits of CPU time hold for it or for a part of it.
-func (s *Service) quotas() (list []*group) {
-	for _, g := range append([]*group{s.quota}, s.inside...) {
-		if g != nil && g.limit() != nil {
-			list = append(list, g)
-		}
-	}
-	return list
+// limited are the groups whose limits of CPU time hold for it or for a part of it.
+func (s *Service) limited() []*group {
+	return slices.DeleteFunc(slices.Clone(s.quotas), func(g *group) bool { return g.limit() == nil })
 }
 
 // Ended reports that its first process has, or that its group has none.
@@ -244,7 +233,7 @@ func (s Spec) Find(servers []host.Database, used func(pid int) float64) (*Servic
 		if err != nil {
 			return nil, err
 		}
-		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quota: g.limited(), tight: g.bounded()}, nil
+		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quotas: g.around(), memory: g.around()}, nil
 	case Pod:
 		return pod(s.Name, servers)
 	case Container:
@@ -307,12 +296,8 @@ func process(pid int) (*Service, error) {
 	if c := pods.Around(pid); c != nil {
 		out.Containers = []pods.Container{*c}
 	}
-	if g := groupOf(pid); g != nil {
-		out.quota = g.limited()
-	} else {
-		out.NoGroup = runtime.GOOS == "linux"
-	}
-	out.tight = boundedOf(pid)
+	out.quotas, out.memory = limiting(pid, "cpu"), limiting(pid, "memory")
+	out.NoGroup = out.quotas == nil && runtime.GOOS == "linux"
 	return out, nil
 }
 

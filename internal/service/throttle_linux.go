@@ -2,21 +2,13 @@ package service
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 )
 
 // Throttles are the limits on devices of its control group, and of those around it.
 func (s *Service) Throttles() (list []Throttle) {
-	for _, at := range pathsOf(s.PID, "blkio") {
-		for ; ; at = path.Dir(at) {
-			if g, err := findGroup(at); err == nil {
-				list = append(list, g.throttles()...)
-			}
-			if at == "/" || at == "." {
-				break
-			}
-		}
+	for _, g := range limiting(s.PID, "blkio") {
+		list = append(list, g.throttles()...)
 	}
 	return list
 }

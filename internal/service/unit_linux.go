@@ -32,7 +32,7 @@ func unit(name string) (*Service, error) {
 			}
 			out := &Service{Kind: Unit, Name: name, PID: s.PID, root: s}
 			if g, err := groupAt(of); err == nil {
-				out.group, out.quota, out.tight, out.PID = g, g.limited(), g.bounded(), g.first()
+				out.group, out.quotas, out.memory, out.PID = g, g.around(), g.around(), g.first()
 			}
 			return out, nil
 		}

@@ -18,8 +18,7 @@ import (
 // are the same, so are the estimate and both bounds.
 //
 // The bounds are Walsh averages, the estimate one or the mean of two, and none is
-// approximate. Time grows as n log n and memory as n: 33,000 differences take some
-// 20 ms. Where d holds a value that is not finite, all is NaN.
+// approximate. Time grows as n log n and memory as n. Where d holds a value that is not finite, all is NaN.
 func HodgesLehmann(d []float64, alpha float64) result.Estimate {
 	n := len(d)
 	iv := result.Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), N: n}
@@ -58,49 +57,21 @@ func (s walsh) count(v float64) int {
 	return c
 }
 
-// at returns the Walsh average of rank k, from 0, by bisection. When few averages are left between the bounds they are
-// made and sorted, so that some 20 counts do; where most are tied, it goes on until no number is between.
+// at returns the Walsh average of rank k, from 0, by bisection until no number is between.
 func (s walsh) at(k int) float64 {
 	first, last := s[0], s[len(s)-1]
-	lo, hi := first/2+first/2, last/2+last/2         // halves of the smallest numbers are 0
-	upToLo, upTo := s.count(lo), len(s)*(len(s)+1)/2 // averages
-	if k < upToLo {
-		return lo + 0 // -0 becomes 0
+	low, high := first/2+first/2, last/2+last/2 // halves of the smallest numbers are 0
+	if s.count(low) > k {
+		return low + 0 // -0 becomes 0
 	}
-	for upTo-upToLo > len(s) {
-		mid := lo/2 + hi/2
-		if mid <= lo || mid >= hi {
-			return hi + 0
-		}
-		if c := s.count(mid); c > k {
-			hi, upTo = mid, c
+	for mid := low/2 + high/2; mid > low && mid < high; mid = low/2 + high/2 {
+		if s.count(mid) > k {
+			high = mid
 		} else {
-			lo, upToLo = mid, c
+			low = mid
 		}
 	}
-	w := s.between(lo, hi, upTo-upToLo)
-	slices.Sort(w)
-	return w[k-upToLo] + 0
-}
-
-// between returns the n Walsh averages above lo and up to hi.
-func (s walsh) between(lo, hi float64, n int) []float64 {
-	w := make([]float64, 0, n)
-	start := len(s) // of those above lo
-	for i := range s {
-		h := s[i] / 2
-		for start > i && h+s[start-1]/2 > lo {
-			start--
-		}
-		for _, x := range s[max(start, i):] {
-			v := h + x/2
-			if v > hi {
-				break
-			}
-			w = append(w, v)
-		}
-	}
-	return w
+	return high + 0
 }
 
 // maxExact is the number of differences up to which the signed-rank test is exact.

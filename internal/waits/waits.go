@@ -16,6 +16,7 @@ const (
 	Page     Kind = "page"     // for a page of memory: of a mapped file, of swap, or for reclaim
 	Lock     Kind = "lock"     // a futex, a semaphore or a lock of a file
 	Peer     Kind = "peer"     // for the other end of a socket or pipe
+	Push     Kind = "push"     // until the other end of a pipe or socket takes what it is sent, as On names it
 	Server   Kind = "server"   // for the answer of a server that it asked, whose address On is
 	Poll     Kind = "poll"     // for any of several descriptors: an event loop
 	Sleep    Kind = "sleep"    // until a time

@@ -30,6 +30,9 @@ type Watcher struct {
 	buf     [512]byte
 	network map[int]string    // of processes
 	asked   map[string]*asked // by network
+	groups  proc.Freezers
+	follow  time.Time // that groups may be found anew
+	frosted bool      // this look has asked who is frozen
 }
 
 // asked are the connected sockets of a network, by inode, with the server that is asked by one; "": it serves others.
@@ -83,7 +86,7 @@ func (w *Watcher) Look() {
 		w.last = began
 	}
 	since := began.Sub(w.last)
-	w.last = began
+	w.last, w.frosted = began, false
 	w.tally.Wall += since
 	for id, t := range w.threads {
 		if t.active() {
@@ -109,8 +112,12 @@ func (w *Watcher) count(now time.Time) {
 		since = now.Sub(w.census)
 	}
 	w.census = now
-	here := map[Thread]bool{}
-	for _, pid := range w.pids() {
+	here, pids := map[Thread]bool{}, w.pids()
+	if !now.Before(w.follow) {
+		w.groups.Follow(pids)
+		w.follow = now.Add(max(every, listPause*time.Since(now)))
+	}
+	for _, pid := range pids {
 		names, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 		if err != nil {
 			continue
@@ -264,6 +271,9 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	case 'Z', 'X':
 		return Wait{}, errEnded
 	}
+	if file := w.frozen(id.PID); file != "" {
+		return Wait{Kind: Stopped, On: file}, nil
+	}
 	blocked := state == 'D'
 	if t.syscall < 0 {
 		return Wait{Kind: Unseen, Blocked: blocked}, nil
@@ -314,9 +324,22 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		if server := w.server(id.PID, out.On); server != "" {
 			out.Kind, out.On = Server, server
 		}
+		if out.Kind == Peer && pushes[number] {
+			out.Kind = Push
+			return out, nil
+		}
 		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
 	}
 	return out, nil
+}
+
+// frozen is the file by which a process is frozen that has no CPU; "": it is not.
+func (w *Watcher) frozen(pid int) string {
+	if !w.frosted {
+		w.groups.Look()
+		w.frosted = true
+	}
+	return w.groups.Frozen(pid)
 }
 
 func hexadecimal(text []byte) (uint64, error) {
@@ -388,7 +411,7 @@ func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 	return first
 }
 
-// file is what a descriptor of a process leads to: a path, "socket:[123]", or "pipe" and other kinds.
+// file is what a descriptor of a process leads to: a path, "socket:[123]", "pipe:[123]", or another kind.
 func (t *watched) file(id Thread, fd int64) string {
 	if name, known := t.files[fd]; known {
 		return name
@@ -399,8 +422,8 @@ func (t *watched) file(id Thread, fd int64) string {
 		name = ""
 	case err != nil:
 		name = "" // it was closed meanwhile
-	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:"):
-		name, _, _ = strings.Cut(name, ":") // pipe:[123]
+	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "pipe:"):
+		name, _, _ = strings.Cut(name, ":") // anon_inode:[eventfd]
 	}
 	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
 	return t.files[fd]

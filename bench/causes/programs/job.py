@@ -1,5 +1,5 @@
 """Jobs that repeat one kind of work and say how often: job.py KIND [ARGUMENTS]."""
-import fcntl, mmap, os, random, subprocess, sys, threading, time
+import fcntl, mmap, os, queue, random, select, socket, subprocess, sys, threading, time
 
 began = last = 0.0
 done = 0
@@ -124,6 +124,72 @@ def threads(n=8, hold=0.005, rounds=1000):
     for _ in range(int(n) - 1):
         threading.Thread(target=one, daemon=True).start()
     one()
+
+
+def record(path, hold=0, rounds=2000):
+    """The same with a lock of a record."""
+    f = os.open(path, os.O_RDWR | os.O_CREAT)
+    while True:
+        fcntl.lockf(f, fcntl.LOCK_EX, 1)
+        compute(int(rounds))
+        time.sleep(float(hold))
+        fcntl.lockf(f, fcntl.LOCK_UN, 1)
+        time.sleep(0.0005)
+        mark()
+
+
+def syscalls(rounds=200):
+    f = os.open("/dev/null", os.O_WRONLY)
+    while True:
+        for _ in range(20):
+            os.write(f, b"x")
+        compute(int(rounds))
+        mark()
+
+
+def pipe(pause=0, rounds=2000):
+    """Write to a process that reads slowly."""
+    r, w = os.pipe()
+    if os.fork() == 0:
+        os.close(w)
+        while os.read(r, 4096):
+            time.sleep(float(pause))
+        os._exit(0)
+    while True:
+        compute(int(rounds))
+        os.write(w, b"x" * 4096)
+        mark()
+
+
+def ask(patience=0, rounds=2000):
+    """Ask a server that does not answer, as one of names."""
+    nobody = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    nobody.bind(("127.0.0.1", 0))
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.connect(nobody.getsockname())
+    while True:
+        compute(int(rounds))
+        if float(patience) > 0:
+            s.send(b"x" * 30)
+            p = select.poll()
+            p.register(s, select.POLLIN)
+            p.poll(1000 * float(patience))
+        mark()
+
+
+def pool(n=16, rounds=20000):
+    """Threads of a pool take what one makes."""
+    todo = queue.Queue(1)
+
+    def one():
+        while True:
+            compute(todo.get())
+            mark()
+
+    for _ in range(int(n)):
+        threading.Thread(target=one, daemon=True).start()
+    while True:
+        todo.put(int(rounds))
 
 
 def sleep(seconds=1):

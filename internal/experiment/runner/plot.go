@@ -33,13 +33,11 @@ func (s *session) preparePlot(ctx context.Context, block, plot int) error {
 		}
 		prepared = true
 		settle = max(settle, l.Settle)
-		var wait string
-		var err error
+		prepare := s.prepareReboot
 		if l.Kind == experiment.KindManual {
-			wait, err = s.prepareManual(ctx, l, want[l.Name], block, plot)
-		} else {
-			wait, err = s.prepareReboot(ctx, l, want[l.Name], block, plot)
+			prepare = s.prepareManual
 		}
+		wait, err := prepare(ctx, l, want[l.Name], block, plot)
 		if err != nil {
 			return err
 		}

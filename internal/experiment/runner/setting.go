@@ -204,20 +204,18 @@ func (s *settings) read(l *lever) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var order []string
 	count := map[string]int{}
 	for _, st := range objects {
-		if count[st.Shown]++; count[st.Shown] == 1 {
-			order = append(order, st.Shown)
-		}
+		count[st.Shown]++
 	}
-	if len(order) == 1 {
-		return order[0], nil
+	if len(count) == 1 {
+		return objects[0].Shown, nil
 	}
-	for i, v := range order {
-		order[i] = v + " on " + screen.Count(count[v], "object")
+	var list []string
+	for _, v := range sortedKeys(count) {
+		list = append(list, v+" on "+screen.Count(count[v], "object"))
 	}
-	return strings.Join(order, ", "), nil
+	return strings.Join(list, ", "), nil
 }
 
 // apply writes a level to all objects. One that the kernel makes something else of is

@@ -79,7 +79,7 @@ func TestDSN(t *testing.T) {
 	}
 }
 
-// A server that was killed was not shut down.
+// A server that was killed was not shut down, and no password makes a role.
 func TestEnds(t *testing.T) {
 	d := testkit.Must(Parse("host=h user=u"))(t)
 	for _, c := range []struct{ code, message, want string }{
@@ -89,6 +89,9 @@ func TestEnds(t *testing.T) {
 		{"57P01", "terminating connection due to administrator command", "the server was shut down, or this session ended: "},
 		{"57P02", "terminating connection because of crash of another server process",
 			"the server restarts, because one of its processes crashed: "},
+		{"28000", `role "u" does not exist`, `lets this user in by: create role "u" login in role pg_monitor`},
+		{"28000", `no pg_hba.conf entry for host "10.0.0.9", user "u"`, "its administrator adds such a line"},
+		{"28P01", `password authentication failed for user "u"`, "the password can be in ~/.pgpass"},
 	} {
 		if said := d.Problem(&pgconn.PgError{Code: c.code, Message: c.message}).Error(); !strings.Contains(said, c.want) {
 			t.Error(said)

@@ -63,6 +63,11 @@ const clearText = "the server asks for the password in clear text, which goes on
 func (d *DSN) refused(said string) string {
 	user, _, _, _ := d.where()
 	switch {
+	case d.Postgres != nil && strings.Contains(said, "does not exist"):
+		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor",
+			pgx.Identifier{user}.Sanitize())
+	case d.Postgres != nil && !d.here && strings.Contains(said, "pg_hba.conf"): // the words of all translations name the file
+		return "; its administrator adds such a line"
 	case !d.here:
 		return "; the password can be in " + d.PasswordPlaces()
 	case d.Postgres == nil:
@@ -71,9 +76,6 @@ func (d *DSN) refused(said string) string {
 		return fmt.Sprintf(
 			"; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s",
 			user, cmp.Or(method, "via unix_socket"))
-	case strings.Contains(said, "does not exist"):
-		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor",
-			pgx.Identifier{user}.Sanitize())
 	}
 	return fmt.Sprintf("; this line in pg_hba.conf, before others for local, lets this user in: local all %s peer",
 		pgx.Identifier{user}.Sanitize())

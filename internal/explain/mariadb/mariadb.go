@@ -208,7 +208,7 @@ func (s *Source) local(ctx context.Context, here bool, handling string) {
 		if r, err := explain.One(ctx, s, own); err == nil && !r.Null(3) {
 			own := r.Int(3)
 			if explain.Here(here, own, Comms...) == nil {
-				s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
+				s.threads, s.own = &explain.Threads{}, own
 				if process, _, err := explain.Tasks(own); err == nil {
 					s.server = int(process)
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {

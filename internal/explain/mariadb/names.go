@@ -75,15 +75,14 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 		}
 		n.Doing = append(n.Doing, d)
 	}
-	// the server does not tell who holds the lock of a table: it is the only session that does not wait
-	if len(others) == 1 && len(still) > 0 {
-		rows, err := s.Ask(ctx, sleepers)
-		if s.asked++; err != nil {
+	if len(others) < 2 && len(still) > 0 {
+		h, found, err := s.keeper(ctx, others)
+		if err != nil {
 			return n, err
 		}
 		for range still {
-			if len(rows) == 1 && rows[0].Int(0) == 0 {
-				n.Blocks = append(n.Blocks, explain.Block{Holder: others[0], Depth: 1})
+			if found {
+				n.Blocks = append(n.Blocks, explain.Block{Holder: h, Depth: 1})
 			}
 		}
 	}
@@ -91,9 +90,29 @@ func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err er
 	return n, err
 }
 
-// sleepers are sessions that run nothing, and may hold locks.
+// keeper is who holds the lock of a table, which the server does not tell: the only session that runs a statement and
+// does not wait, or, where none does, the only one that is within a transaction.
+func (s *Source) keeper(ctx context.Context, others []explain.Holder) (h explain.Holder, found bool, err error) {
+	rows, err := s.Ask(ctx, sleepers)
+	if s.asked++; err != nil || len(rows) != 1 {
+		return h, false, err
+	}
+	r := rows[0]
+	switch asleep, within := r.Int(0), r.Int(1); {
+	case len(others) == 1:
+		return others[0], asleep == 0, nil
+	case within == 1:
+		return explain.Holder{PID: r.Int(2), Part: explain.Application, Event: inTransaction, User: r.Text(3),
+			Client: r.Text(4)}, true, nil
+	}
+	return h, false, nil
+}
+
+// sleepers are sessions that run nothing, and may hold locks: how many, how many within a transaction, and one of these.
 var sleepers = explain.Query{Name: "sleepers",
-	SQL: "select count(*) from information_schema.processlist where command = 'Sleep' and id <> connection_id()"}
+	SQL: `select count(*), count(t.trx_id), max(case when t.trx_id is not null then p.id end), max(case when t.trx_id is not null then p.user end),
+ max(case when t.trx_id is not null then p.host end) from information_schema.processlist p left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.id
+ where p.command = 'Sleep' and p.id <> connection_id()`}
 
 // queued are requests that wait for one of the threads that serve sessions in turn (MariaDB 10.5).
 var queued = explain.Query{Name: "queued",

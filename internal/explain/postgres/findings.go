@@ -19,7 +19,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	f := findings{r, r.Whole()}
 	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
 		f.temporary, f.standby, f.cache,
-		f.backendWrites, f.autovacuum} {
+		f.backendWrites, f.autovacuum, f.snapshot} {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
 		}
@@ -310,6 +310,26 @@ func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 		explain.Plain(x.Number),
 		result.Share(w.Running/w.Seconds))
 	x.Step = alter("autovacuum_vacuum_cost_delay", "20ms") + " slows them down"
+	return x, true
+}
+
+// manyDead is how many transactions that change rows, while one snapshot is kept, are many by themselves.
+const manyDead = 1000
+
+// snapshot: what transactions leave dead stays for as long as a session has a snapshot of before, and who looks for the
+// rows passes over all of it. How long that takes does not show.
+func (f *findings) snapshot() (x explain.Finding, ok bool) {
+	x = explain.Finding{Parameter: "oldest snapshot", Value: f.setting("snapshot_of"), Part: explain.DatabaseCPU,
+		Number: f.totals.Get("xids"), Unit: "transactions"}
+	pid := f.setting("snapshot_pid")
+	if pid == "" || f.setting("snapshot_xmin") == "" || x.Number < manyDead { // another session at either end
+		return x, false
+	}
+	x.N, x.Plain = int64(x.Number), true
+	x.AtMost = f.share(f.Busy) // clients that wait for the same CPUs do so for less, too
+	x.Text = fmt.Sprintf("session %s of %s keeps an old snapshot; %.0f transactions have changed rows meanwhile, and who reads "+
+		"those passes over all that is dead", pid, x.Value, x.Number)
+	x.Step = fmt.Sprintf("have it end its transaction; to end it now: select pg_terminate_backend(%s)", pid)
 	return x, true
 }
 

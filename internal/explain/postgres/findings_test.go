@@ -91,6 +91,11 @@ func TestFindings(t *testing.T) {
 			"shared_buffers: sessions write changed pages themselves to get a place in shared_buffers (128MB): 100 pages a second, 20 % of active time"},
 		"autovacuum": {vacuum,
 			"autovacuum_vacuum_cost_limit: 1.5 autovacuum workers ran at once on average, and spent 50 % of their time"},
+		"an old snapshot": {report(10, map[string]string{"snapshot_pid": "7", "snapshot_xmin": "900", "snapshot_of": "user u, application export"},
+			map[string]int64{"xids": 20_000}),
+			"oldest snapshot: session 7 of user u, application export keeps an old snapshot; 20000 transactions have changed rows meanwhile, and who " +
+				"reads those passes over all that is dead; have it end its transaction; to end it now: select pg_terminate_backend(7)"},
+		"snapshots in turn": {report(10, map[string]string{"snapshot_of": "user u, application export"}, map[string]int64{"xids": 20_000}), ""},
 		"a pause": {paused,
 			"idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of session 7, which is idle"},
 		"pauses of many": {passed,

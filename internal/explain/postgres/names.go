@@ -28,13 +28,15 @@ func (v *version) running(texts bool) explain.Query {
 const mostWaiters = 100
 
 // blocked are sessions that wait for locks of others, and those that they wait for. A row's lock shows as one on its
-// tuple, by who waits first, or as one on a transaction, which names no table.
+// tuple, by who waits first, or as one on a transaction, which names no table. Who has sent a NOTIFY commits alone, by a
+// lock on no database (PreCommit_Notify in async.c).
 var blocked = explain.Query{Name: "blocked", Most: explain.Sessions, SQL: `with a as (select pid, state, wait_event_type, wait_event, backend_type, application_name, usesysid, client_addr, client_port from pg_stat_get_activity(null)),
  b as (select pid, pg_blocking_pids(pid) as by from a where wait_event_type = 'Lock' limit ` + strconv.Itoa(mostWaiters) + `),
- l as (select distinct on (pid) pid, database, relation from pg_locks where relation is not null and (locktype = 'tuple' or not granted) and pid in (select pid from b) order by pid, locktype = 'tuple' desc)
+ l as (select distinct on (pid) pid, database, relation, locktype, classid from pg_locks where (relation is not null or locktype in ('advisory', 'object')) and (locktype = 'tuple' or not granted) and pid in (select pid from b) order by pid, locktype = 'tuple' desc)
  select a.pid, coalesce(a.state, ''), coalesce(a.wait_event_type, ''), coalesce(a.wait_event, ''), coalesce(pg_get_userbyid(a.usesysid)::text, ''), coalesce(a.application_name, ''),
  coalesce(host(a.client_addr), ''), coalesce(a.client_port, 0), coalesce(array_to_string(b.by, ','), ''),
- case when l.database in (0, (select oid from pg_database where datname = current_database())) then l.relation::regclass::text end,
+ case when l.locktype = 'advisory' then 'an advisory lock' when l.locktype = 'object' and l.database = 0 and l.classid = 'pg_database'::regclass then 'the lock of those who commit a NOTIFY'
+ when l.database in (0, (select oid from pg_database where datname = current_database())) then l.relation::regclass::text end,
  (select datname from pg_database d where d.oid = l.database), l.relation
  from a left join b on a.pid = b.pid left join l on a.pid = l.pid where b.pid is not null or a.pid in (select unnest(by) from b)`}
 
@@ -125,7 +127,7 @@ func (s *Source) blocks(ctx context.Context) ([]explain.Block, error) {
 		return nil, err
 	}
 	waiters, holders := map[int64]explain.Waiter{},
-		map[int64]explain.Holder{0: {Part: explain.OtherWaits, Event: "prepared transaction"}}
+		map[int64]explain.Holder{0: {Part: explain.OtherWaits, Event: explain.Prepared}}
 	for _, r := range rows {
 		h := explain.Holder{PID: r.Int(0), User: r.Text(4), Application: r.Text(5), Client: clientOf(r.Text(6), r.Int(7))}
 		if h.Part, h.Event = Classify(r.Text(1), r.Text(2), r.Text(3)); h.Part == explain.Application &&

@@ -118,7 +118,7 @@ func (s *Source) local(own int64, here bool) {
 		s.Miss("exact CPU time: %v; sampled CPU time includes run-queue wait", err)
 		return
 	}
-	s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
+	s.threads, s.own = &explain.Threads{}, own
 	if s.known == nil {
 		s.own = 0
 		s.Miss("which time is hostlab's own: a pooler such as pgbouncer passes its session on, so that it counts as a client's; connect to " +

@@ -27,6 +27,12 @@ var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuu
 	"full_page_writes", "io_method", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers",
 	"synchronous_commit", "synchronous_standby_names", "wal_compression", "work_mem"}
 
+// oldestSnapshot is who keeps the oldest snapshot, and how many transactions there have been that change rows.
+const oldestSnapshot = `select v.* from (select pid, backend_xmin, concat('user ', pg_get_userbyid(usesysid), ', application ', application_name) as who
+ from pg_stat_get_activity(null) where backend_xmin is not null and pid <> pg_backend_pid() and backend_type = 'client backend' order by age(backend_xmin) desc limit 1) x,
+ lateral (values ('setting', 'snapshot_pid', x.pid::text), ('setting', 'snapshot_xmin', x.backend_xmin::text), ('setting', 'snapshot_of', x.who)) v(kind, name, value)
+ union all select 'counter', 'xids', txid_snapshot_xmax(txid_current_snapshot())::text`
+
 // tell is one question for all of them. Each view is read once.
 func (v *version) tell() explain.Query {
 	var all []string
@@ -40,6 +46,7 @@ func (v *version) tell() explain.Query {
 		all = append(all, "select v.* from (select "+columns+" from "+x.from+") x, lateral (values "+values+
 			") v(kind, name, value)")
 	}
+	all = append(all, oldestSnapshot)
 	settings := "('" + strings.Join(spoken, "', '") + "')"
 	all = append(all, "select 'setting', name, current_setting(name) from pg_settings where name in "+settings)
 	return explain.Query{Name: "tell", SQL: strings.Join(all, " union all ")}

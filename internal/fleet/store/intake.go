@@ -18,12 +18,14 @@ const batch = 64
 
 // Intake keeps documents as they are read. Reading takes more of a CPU than keeping, so several are read at a time.
 type Intake struct {
-	Store *Store
-	Host  string // they belong to it, whatever they say; "": as they say
+	Store *Store                 // nil: there is none yet
+	Make  func() (*Store, error) // makes it when a document can be kept
+	Host  string                 // they belong to it, whatever they say; "": as they say
 	Now   time.Time
 	// Refused gets each document that is not kept, by its path, or "" where the error names it.
 	Refused func(path string, err error)
 
+	made                 *Store                  // by Make
 	coming               chan chan fleet.Spooled // in order, each full when it is read
 	waiting              []*fleet.Document
 	read, added, refused int
@@ -86,13 +88,15 @@ func (in *Intake) document(ctx context.Context, f fleet.File, open func() (io.Re
 	}
 	defer r.Close()
 	out.Err = fleet.Body(r, packed, func(body []byte) error {
-		hash := fleet.Hash(body)
-		switch known, err := in.Store.Known(ctx, hash); {
-		case err != nil:
-			return storeFails{err}
-		case known:
-			out.Document = &fleet.Document{Hash: hash}
-			return nil
+		if in.Store != nil {
+			hash := fleet.Hash(body)
+			switch known, err := in.Store.Known(ctx, hash); {
+			case err != nil:
+				return storeFails{err}
+			case known:
+				out.Document = &fleet.Document{Hash: hash}
+				return nil
+			}
 		}
 		body = bytes.Clone(body)
 		if out.Document, err = fleet.Read(body, cmp.Or(in.Host, f.Host), in.Now); err == nil {
@@ -129,8 +133,23 @@ func (in *Intake) take(ctx context.Context, d fleet.Spooled) error {
 	return in.keep(ctx)
 }
 
+// store is where documents go. It is made late: files that are all refused leave none behind.
+func (in *Intake) store() (_ *Store, err error) {
+	if in.Store == nil && in.made == nil {
+		in.made, err = in.Make()
+	}
+	return cmp.Or(in.Store, in.made), err
+}
+
 func (in *Intake) keep(ctx context.Context) error {
-	n, err := in.Store.Put(ctx, in.waiting, "ingest", in.Now)
+	if len(in.waiting) == 0 {
+		return nil
+	}
+	to, err := in.store()
+	if err != nil {
+		return err
+	}
+	n, err := to.Put(ctx, in.waiting, "ingest", in.Now)
 	in.added, in.waiting = in.added+n, in.waiting[:0]
 	if _, is := errors.AsType[*fleet.Refused](err); !is {
 		return err
@@ -142,8 +161,18 @@ func (in *Intake) keep(ctx context.Context) error {
 	return nil
 }
 
+// Close closes the store.
+func (in *Intake) Close() error {
+	if s := cmp.Or(in.Store, in.made); s != nil {
+		return s.Close()
+	}
+	return nil
+}
+
 // End keeps the rest, and counts the documents that were read, that are new, and that were refused.
 func (in *Intake) End(ctx context.Context) (read, added, refused int, err error) {
-	err = in.keep(ctx)
+	if err = in.keep(ctx); err == nil && in.refused == 0 {
+		_, err = in.store() // also of an empty spool
+	}
 	return in.read, in.added, in.refused, err
 }

@@ -182,9 +182,14 @@ func (s *Store) again(ctx context.Context, passes func(error) bool, try func() e
 	return err
 }
 
-func isBusy(err error) bool {
-	e, is := errors.AsType[*sqlite.Error](err)
-	return is && e.Code()&0xff == sqlite3.SQLITE_BUSY
+func isBusy(err error) bool { return failure(err) == sqlite3.SQLITE_BUSY }
+
+// failure is SQLite's primary code of an error; 0: it is none of SQLite's.
+func failure(err error) int {
+	if e, is := errors.AsType[*sqlite.Error](err); is {
+		return e.Code() & 0xff
+	}
+	return 0
 }
 
 func (s *Store) provider() (*goose.Provider, error) {
@@ -248,6 +253,9 @@ func (s *Store) problem(err error) error {
 	}
 	if s.postgres != nil {
 		err = s.postgres.Problem(err)
+	}
+	if code := failure(err); code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR {
+		return fmt.Errorf("the store%s: its disk is full or fails: %w", s.name, err)
 	}
 	return fmt.Errorf("the store%s: %w", s.name, err)
 }

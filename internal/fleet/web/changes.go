@@ -29,16 +29,9 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 				!strings.Contains(strings.ToLower(c.Subject), strings.ToLower(text))
 		})
 	}
-	d := fleet.ChangesDocument(list, since)
-	hosts := map[string]bool{}
-	for _, c := range list {
-		hosts[c.Host] = true
-	}
-	d.Answer = []document.Line{{Text: fmt.Sprintf("%s on %s in the last %s.", screen.Count(len(list), "change"),
-		screen.Count(len(hosts), "host"), screen.Lasting(back))}}
-	if text != "" {
-		d.Answer[0].Text = fmt.Sprintf("%s on %s in the last %s, of what or whom the name contains %q.",
-			screen.Count(len(list), "change"), screen.Count(len(hosts), "host"), screen.Lasting(back), text)
+	d := fleet.ChangesDocument(list, back)
+	if says := &d.Answer[0].Text; text != "" {
+		*says = fmt.Sprintf("%s, of what or whom the name contains %q.", strings.TrimSuffix(*says, "."), text)
 	}
 	if len(r.fleet.hosts) > 0 && r.fleet.full() {
 		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; 'hostlab fleet "+

@@ -136,7 +136,7 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 			from = "the run before"
 		}
 		return fmt.Sprintf(
-			"the level of %s shows in the differences (%s, rank correlation %.2f), so the size of the effect is not known; "+
+			"the level of %s shows in the runs (%s, correlation of ranks %.2f), so the size of the effect is not known; "+
 				"%s", from, chance(e.Carried.P), e.Carried.Rho, settleText(e))
 	case analysis.Tail:
 	}

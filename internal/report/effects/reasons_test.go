@@ -50,7 +50,7 @@ func TestReasons(t *testing.T) {
 			limited(e, analysis.Coarse)
 			e.Steps = &analysis.Steps{Step: 0.01, Beyond: true, Tied: 0.4}
 		},
-		`before shows in the differences (p = 0.01, rank correlation 0.50), so the size of the effect is not known; repeat with settle = "1m31s" at factor mode`: func(e *analysis.Effect) {
+		`before shows in the runs (p = 0.01, correlation of ranks 0.50), so the size of the effect is not known; repeat with settle = "1m31s" at factor mode`: func(e *analysis.Effect) {
 			limited(e, analysis.CarryOver)
 			e.Carried, e.Settle, e.SettleRuns = &analysis.Carried{P: 0.01, Rho: 0.5, Runs: 3}, 90.2, 9
 		},

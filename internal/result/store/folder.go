@@ -83,8 +83,7 @@ func (f *folder) foreign(err error) error {
 	}
 	if f.present() != nil {
 		return fmt.Errorf("%s %s, so that what is recorded there could be changed; name a new directory",
-			filepath.Clean(r.Path),
-			r.Why)
+			filepath.Clean(r.Path), r.Why)
 	}
 	return fmt.Errorf(
 		"%s %s, and the commands of a record would be run as you; read those in %s, then copy the record as "+

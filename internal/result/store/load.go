@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"runtime"
-	"sync"
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
@@ -217,15 +215,15 @@ func readLines[T any](f *folder, r *Record, name, torn string) (out []T, size in
 			fmt.Sprintf("%s:%d: the last line is torn, as a power cut or a full disk leaves it; dropped: %s",
 				name, len(lines)+1, torn))
 	}
+	out = make([]T, len(lines))
 	for i, line := range lines {
 		if len(line) > maxLine {
 			return nil, 0, fmt.Errorf("%s:%d: the line is longer than %d MiB, the most that is read of one", name, i+1,
 				maxLine>>20)
 		}
-	}
-	out = make([]T, len(lines))
-	if i, err := decode(lines, out); err != nil {
-		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, brief(err))
+		if err := json.Unmarshal(line, &out[i]); err != nil {
+			return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, brief(err))
+		}
 	}
 	return out, int64(whole), nil
 }
@@ -249,29 +247,4 @@ func wholeLines(data []byte) int {
 // number in a list eight.
 func held(data []byte) int {
 	return 20*bytes.Count(data, []byte(`"`)) + 50*bytes.Count(data, []byte("{")) + 8*bytes.Count(data, []byte(","))
-}
-
-// decode decodes lines in parallel. The error is that of the first bad line.
-func decode[T any](lines [][]byte, out []T) (bad int, err error) {
-	workers := min(runtime.GOMAXPROCS(0), 1+len(lines)/256)
-	errs, at := make([]error, workers), make([]int, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		lo, hi := len(lines)*w/workers, len(lines)*(w+1)/workers
-		wg.Go(func() {
-			for i := lo; i < hi; i++ {
-				if err := json.Unmarshal(lines[i], &out[i]); err != nil {
-					errs[w], at[w] = err, i
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for w, err := range errs {
-		if err != nil {
-			return at[w], err
-		}
-	}
-	return 0, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/cpus"
@@ -32,6 +33,27 @@ func Document(p Plan, r Result, d Data) *document.Document {
 	p.Warnings = nil // said above
 	out.Answer = []document.Line{{Text: fmt.Sprintf("%s%s: %s", stretch, length, t.headline(p))}}
 	out.Sections = []document.Section{p.Section(), {Title: "Threads", Blocks: []document.Block{t.rows()}}}
+	out.Rows = t.plain()
+	return out
+}
+
+// plain has the figures of all threads for other programs; an empty cell is not known.
+func (t Table) plain() *document.Table {
+	out := &document.Table{Columns: []document.Column{{Head: "id"}, {Head: "role"}, {Head: "cpu"}, {Head: "place"},
+		{Head: "acquisitions", Unit: "1/s"}, {Head: "spins", Unit: "1/s"}, {Head: "scans", Unit: "1/s"},
+		{Head: "spins per acquisition"}, {Head: "of fair share", Unit: "ratio"}, {Head: "on cpu", Unit: "ratio"},
+		{Head: "waited", Unit: "ratio"}}}
+	for _, r := range t.Rows {
+		cells := document.Texts(fmt.Sprint(r.ID), string(r.Role), fmt.Sprint(r.CPU), words[r.Near])
+		for _, v := range []float64{r.PerSecond, r.SpinsPerSecond, r.ScansPerSecond, r.SpinsPer, r.OfFair, r.OnCPU, r.Waited} {
+			text := ""
+			if !math.IsNaN(v) {
+				text = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			cells = append(cells, document.Text(text))
+		}
+		out.Add(cells...)
+	}
 	return out
 }
 

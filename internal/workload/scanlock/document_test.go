@@ -3,6 +3,7 @@ package scanlock
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,17 @@ THREADS
 	for _, want := range []string{"1   lock  0 ", "10 %", "60.4"} {
 		testkit.Has(t, b.String(), want)
 	}
+}
+
+// Other programs read a row a thread, in base units; what is not known is empty.
+func TestCSV(t *testing.T) {
+	var b bytes.Buffer
+	res := Result{Total: Between(publishedPlan(t), Snapshot{}, publishedRun())}
+	testkit.OK(t, document.WriteCSV(&b, Document(publishedPlan(t), res, NewData(publishedPlan(t), res)).FirstTable()))
+	lines := strings.Split(b.String(), "\r\n")
+	testkit.Is(t, "id,role,cpu,place,acquisitions (1/s),spins (1/s),scans (1/s),spins per acquisition,"+
+		"of fair share (ratio),on cpu (ratio),waited (ratio)", lines[0])
+	testkit.Is(t, "0,scan,3,,0,0,903.5,,,,", lines[1])
 }
 
 func TestNumber(t *testing.T) {

@@ -1,0 +1,161 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/lever"
+	"hostlab/internal/proc"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/thread"
+	"hostlab/internal/waits"
+)
+
+// Other is a process on which a service that tells no sessions waits by a file: the one that reads its pipe, or that
+// holds the lock of its file.
+type Other struct {
+	On      string  `json:"on"`  // pipe, socket, or the path of a file
+	PID     int     `json:"pid"` // 0: it does not show
+	Name    string  `json:"name"`
+	Script  string  `json:"script,omitempty"`
+	Own     bool    `json:"own,omitempty"` // it is one of the service's own
+	Seconds float64 `json:"seconds"`       // that the service's threads waited
+	Looks   int     `json:"looks"`         // that saw who holds a lock, of which Held saw this one; of a pipe both are 0
+	Held    int     `json:"held"`
+}
+
+// longest is what threads waited for longest in a kind of waits.
+func (b *blocked) longest(kind waits.Kind, is func(on string) bool) (o Other) {
+	if b.tally == nil {
+		return o
+	}
+	all := map[string]float64{}
+	for w, s := range b.tally.ByWait() {
+		if w.Kind == kind && w.On != "" && is(w.On) {
+			all[w.On] += s
+		}
+	}
+	for on, s := range all {
+		if s > o.Seconds || s == o.Seconds && on < o.On {
+			o.On, o.Seconds = on, s
+		}
+	}
+	return o
+}
+
+func (o *Other) is(pid int, members []int) {
+	p, err := proc.Read(pid)
+	if pid <= 0 || err != nil {
+		return
+	}
+	o.PID, o.Name, o.Script, o.Own = pid, p.Name, proc.Script(pid, p.Name), slices.Contains(members, pid)
+}
+
+// reader is who reads what the service's threads wait to send; nil: they do not.
+func (b *blocked) reader(members []int) *Other {
+	o := b.longest(waits.Push, func(string) bool { return true })
+	if o.Seconds <= 0 {
+		return nil
+	}
+	if strings.HasPrefix(o.On, "pipe:") {
+		o.is(proc.Reader(o.On), members)
+	}
+	o.On, _, _ = strings.Cut(o.On, ":")
+	return &o
+}
+
+// keeper is who holds the lock of a file that the service's threads wait for; nil: they wait for none.
+func (b *blocked) keeper(members []int) *Other {
+	o := b.longest(waits.Lock, func(on string) bool { return strings.HasPrefix(on, "/") })
+	if o.Seconds <= 0 {
+		return nil
+	}
+	most := 0
+	for pid, n := range b.holders {
+		o.Looks += n
+		if n > b.holders[most] || n == b.holders[most] && pid < most {
+			most = pid
+		}
+	}
+	o.Held = b.holders[most]
+	o.is(most, members)
+	return &o
+}
+
+// lookAtHolders notes who holds locks of files that processes wait for.
+func (b *blocked) lookAtHolders(list func() []int) {
+	if time.Now().Before(b.next) {
+		return
+	}
+	runtime.LockOSThread() // whose CPU time is counted
+	defer runtime.UnlockOSThread()
+	began, _ := thread.CPUTime()
+	defer func() {
+		now, _ := thread.CPUTime()
+		b.next = time.Now().Add(max(holdersEach, unreadPause*(now-began)))
+	}()
+	all := proc.LockHolders()
+	if len(all) == 0 {
+		return
+	}
+	members := list()
+	for waiter, holder := range all {
+		if slices.Contains(members, waiter) {
+			if b.holders == nil {
+				b.holders = map[int]int{}
+			}
+			b.holders[holder]++
+		}
+	}
+}
+
+// pushes says that it waits until another one takes what it sends.
+func (m *Minute) pushes() []explain.Finding {
+	o := m.Reader
+	if o == nil || m.Report.Busy <= 0 {
+		return nil
+	}
+	share := lever.Unit(o.Seconds / m.Report.Busy)
+	return []explain.Finding{{Parameter: "reader of a " + o.On, Part: explain.OtherWaits, Number: o.Seconds, Unit: "s", N: -1,
+		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
+		Text: fmt.Sprintf("%s waits %s of its active time until %s takes what it writes to a %s", m.subject(), result.Share(share),
+			cmp.Or(o.called(), "the other end"), o.On),
+		Step: "have that read faster" + o.next()}}
+}
+
+// queues says that another process holds the lock of a file.
+func (m *Minute) queues() []explain.Finding {
+	o := m.Keeper
+	if o == nil || m.Report.Busy <= 0 || o.PID == 0 || o.Held < followed {
+		return nil
+	}
+	locks := m.share(explain.Locks)
+	share := min(locks.Value, lever.Unit(o.Seconds/m.Report.Busy))
+	return []explain.Finding{{Parameter: "lock of a file", Part: explain.Locks, Number: o.Seconds, Unit: "s", N: int64(o.Looks),
+		Explains: &share, AtMost: result.Finite(lever.Unit(max(share, locks.High) + m.share(explain.RunQueue).High)),
+		Text: fmt.Sprintf("%s waits %s of its active time for the lock of %s; at %d of %d looks %s held it", m.subject(),
+			result.Share(share), screen.Clean(o.On), o.Held, o.Looks, o.called()),
+		Step: "have that hold it for less time" + o.next()}}
+}
+
+// called names it; "": it does not show.
+func (o *Other) called() string {
+	if o.PID == 0 {
+		return ""
+	}
+	return called(Taker{Taker: proc.Taker{Name: o.Name, PID: o.PID, Processes: 1}, Script: o.Script})
+}
+
+// next is what shows what it does meanwhile, as a clause.
+func (o *Other) next() string {
+	if o.PID == 0 || o.Own {
+		return ""
+	}
+	return fmt.Sprintf(", and see what it does meanwhile: run 'hostlab assess --service pid:%d'", o.PID)
+}

@@ -1,0 +1,36 @@
+package assess
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/testkit"
+	"hostlab/internal/waits"
+)
+
+// TestOthers: who reads a full pipe is named, and who holds the lock of a file at three looks or more.
+func TestOthers(t *testing.T) {
+	b := blocked{tally: &waits.Tally{Looks: map[waits.Thread]map[waits.Wait]float64{
+		{PID: 1, TID: 1}: {{Kind: waits.Push, On: "pipe:[7]"}: 40, {Kind: waits.Lock}: 60, {Kind: waits.Lock, On: "/a/lock"}: 30},
+	}}, holders: map[int]int{8: 5, 9: 1}}
+	testkit.Same(t, Other{On: "pipe:[7]", Seconds: 40}, b.longest(waits.Push, func(string) bool { return true }), "written to")
+	o := b.keeper(nil)
+	testkit.Same(t, []any{"/a/lock", 30., 5, 6}, []any{o.On, o.Seconds, o.Held, o.Looks}, "lock, its time, and who holds it")
+
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.OtherWaits: 40, explain.Locks: 40})
+	m.Connected, m.Service.Name = false, "writer"
+	m.Reader = &Other{On: "pipe", PID: 8, Name: "gzip", Seconds: 40}
+	m.Keeper = &Other{On: "/a/lock", PID: 9, Name: "python3", Script: "job.py", Seconds: 40, Looks: 6, Held: 5}
+	want := "writer waits 40 % of its active time until gzip (PID 8) takes what it writes to a pipe"
+	if f := m.pushes()[0]; f.Text != want || !strings.HasSuffix(f.Step, "run 'hostlab assess --service pid:8'") || *f.AtMost < 0.4 {
+		t.Errorf("%+v", f)
+	}
+	want = "writer waits 40 % of its active time for the lock of /a/lock; at 5 of 6 looks python3 job.py (PID 9) held it"
+	if f := m.queues()[0]; f.Text != want || *f.AtMost < 0.4 {
+		t.Errorf("%+v", f)
+	}
+	if m.Keeper.Held = 2; m.queues() != nil {
+		t.Error("two looks say nothing of others")
+	}
+}

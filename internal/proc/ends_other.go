@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+// Reader is none that shows.
+func Reader(string) int { return 0 }
+
+// LockHolders are none that show.
+func LockHolders() map[int]int { return nil }
