@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/analysis"
@@ -52,6 +53,7 @@ type seen struct {
 	pairs     int
 	effect    analysis.Effect
 	last      bool // the experiment ends here
+	warned    bool // it says that effects may look smaller than they are
 	explained float64
 }
 
@@ -90,7 +92,10 @@ func trial(s *service, pairs int, adjust bool) (all []seen) {
 				cpu, n = cpu+bin.Values["cpu_s"], n+bin.Values["transactions"]
 			}
 			runs = append(runs, result.Run{Block: b, Slot: slot, Cell: cell, Status: result.OK, Start: time.Unix(int64(start), 0), Seconds: float64(lasts(b)),
-				Values: map[string]float64{"cpu_each": cpu / n, "transactions_per_s": n / float64(lasts(b))}})
+				Waited: float64(wait), Values: map[string]float64{"cpu_each": cpu / n, "transactions_per_s": n / float64(lasts(b))}})
+			if pilot != nil && b == pilotPairs-1 && slot == 1 {
+				_, runs[len(runs)-1].SettlesIn, _ = pilot.Washout()
+			}
 		}
 		if !slices.Contains(head.Design.Looks, b+1) {
 			continue
@@ -98,6 +103,7 @@ func trial(s *service, pairs int, adjust bool) (all []seen) {
 		a := analysis.Analyse(head, runs, nil)
 		e := a.Effects[0]
 		v := seen{pairs: b + 1, effect: e, last: !ended && (b+1 == len(head.Blocks) || a.Decided())}
+		v.warned = slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "look smaller") })
 		ended = ended || v.last
 		if e.Adjusted != nil {
 			v.explained = e.Adjusted.Explained

@@ -20,13 +20,16 @@ type Carried struct {
 // settles is after how many runs 5 % of what a host follows with that time constant is left.
 func (c *Carried) settles() float64 {
 	switch {
-	case c == nil: // it was seen where the level is held, and how fast the host follows is not known
-		return afterChange
+	case c == nil: // it was seen where the level is held alone: what changes faster shows in the other runs, too
+		return slowly
 	case c.Runs == 0:
 		return 1
 	}
 	return 3 * c.Runs
 }
+
+// slowly is how many runs a host takes that follows with a time constant of 3 runs.
+const slowly = 9
 
 // settle notes how long the next study had better wait after a change, in all: the time of runs holds what was waited
 // here.

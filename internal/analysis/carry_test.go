@@ -70,7 +70,7 @@ func TestSettle(t *testing.T) {
 	for _, c := range []struct {
 		carried *Carried
 		want    float64
-	}{{nil, 30}, {&Carried{}, 10}, {&Carried{Runs: 3}, 90}} {
+	}{{nil, 90}, {&Carried{}, 10}, {&Carried{Runs: 3}, 90}} {
 		e, j := Effect{Carried: c.carried}, judge{record: &record{x: x}, seconds: 20}
 		if j.settle(&e); e.Settle != c.want {
 			t.Errorf("%+v: %g s, want %g", c.carried, e.Settle, c.want)

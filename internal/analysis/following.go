@@ -12,14 +12,14 @@ import (
 
 // following holds what tells whether the runs of a comparison follow the levels of the runs before them.
 type following struct {
-	order []int     // cells of all runs of the record, by their start
-	level []bool    // by cell: it is of the comparison's level
-	at    []int     // places in order of the runs that have a value
-	cells []int     // theirs
-	left  []float64 // ranks of their values, less the typical one of their cell, whitened
-	white float64   // how much of a rank goes on from run to run
-	plots [][]int   // for each plot, indices of at: their cells came in random order
-	lists [][]float64
+	order []int       // cells of all runs of the record, by their start
+	level []bool      // by cell: it is of the comparison's level
+	at    []int       // places in order of the runs that have a value
+	cells []int       // theirs
+	left  []float64   // ranks of their values, less the typical one of their cell, whitened
+	white float64     // how much of a rank goes on from run to run
+	plots [][]int     // for each plot, indices of at: their cells came in random order
+	lists [][]float64 // what histories returns
 }
 
 // following returns nil where the runs are too few, or their order does not vary.
@@ -73,7 +73,7 @@ func (j *judge) following(t *table, c comparison) *following {
 	return f
 }
 
-// leastFollowing is as many runs as there are up to the first look.
+// leastFollowing is nearly as many runs as there are up to the first look: some may have no value.
 const leastFollowing = 16
 
 // mostWhite keeps noise that wanders from taking all that is slow, and so what a host follows slowly.
@@ -97,7 +97,7 @@ func (f *following) center(x []float64, cells []int) {
 	}
 }
 
-// whiten takes from each run what went on from the run before: noise that wanders, too. It makes x a vector of length 1.
+// whiten takes from each run what went on from the run before: noise that wanders, too. x becomes of length 1.
 func (f *following) whiten(x []float64) {
 	for i := len(x) - 1; i > 0; i-- {
 		x[i] -= f.white * x[i-1]

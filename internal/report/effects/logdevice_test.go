@@ -304,7 +304,7 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 			got[name] = append(got[name], append([]string{c.Text}, c.More...))
 		}
 	}
-	testkit.Same(t, []string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order)
+	testkit.Same(t, []string{"on CPU, on CPU", "IO:WALSync, log wait", "Client:ClientRead, wait for clients", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order)
 	want := [][]string{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
 	testkit.Same(t, want, got["IO:WALSync, log wait"])
 	testkit.Same(t, [][]string{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"])

@@ -145,16 +145,24 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 
 // settleText says what to wait after a change of level, of which the host shows too little.
 func settleText(e *analysis.Effect) string {
+	if t := settleTime(e); t != "" {
+		return fmt.Sprintf("repeat with settle = %q at factor %s", t, e.Contrast.Factors[0])
+	}
+	return fmt.Sprintf("repeat with a settle of the factor as long as %s",
+		screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
+}
+
+// settleTime is what to wait after a change of level, as a study has it; "": not known, or nothing asks for it.
+func settleTime(e *analysis.Effect) string {
 	if !(e.Settle > 0) {
-		return fmt.Sprintf("repeat with a settle of the factor as long as %s",
-			screen.Count(int(math.Ceil(e.SettleRuns)), "run"))
+		return ""
 	}
 	unit := time.Second
 	if e.Settle < 1 {
 		unit = time.Millisecond
 	}
 	t := time.Duration(math.Ceil(min(e.Settle, 1e9)*float64(time.Second)/float64(unit))) * unit
-	return fmt.Sprintf("repeat with settle = %q at factor %s", screen.Brief(t), e.Contrast.Factors[0])
+	return screen.Brief(t)
 }
 
 // failingText says how often the sides of an effect fail.
@@ -235,6 +243,22 @@ func commandLine(x *result.Experiment) (run, command string) {
 	return run, command
 }
 
+// settle is the longest wait that a primary effect asks for, since the levels of earlier runs show in its runs; "" for
+// none, where several factors each have their own, or where a rule of the study's own decides.
+func (r *Report) settle() string {
+	var most *analysis.Effect
+	for i := range r.Analysis.Effects {
+		e := &r.Analysis.Effects[i]
+		if e.Primary() && e.Settle > 0 && (most == nil || e.Settle > most.Settle) {
+			most = e
+		}
+	}
+	if most == nil || len(r.head().Factors) > 1 || r.extra().outcome != nil {
+		return ""
+	}
+	return settleTime(most)
+}
+
 // hopeless is how many times the blocks so far are too many to wait for, while a
 // quieter host decides in as many again.
 const hopeless = 20
@@ -246,9 +270,11 @@ func (r *Report) steps() (out document.Commands) {
 	if filepath.Base(x.File) == experiment.CommandLine {
 		run, command = commandLine(x)
 	}
+	settle := r.settle()
 	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
 		// not blocks and seed, which are for another experiment
 		switch _, rest, dotted := strings.Cut(k, "."); {
+		case k == experiment.SettleKey && settle != "": // it was too short
 		case dotted && rest != "", k == experiment.SettleKey:
 			run += " --set " + screen.Word(k+"="+x.Overrides[k])
 		case k == experiment.QuickKey:
@@ -279,6 +305,9 @@ func (r *Report) steps() (out document.Commands) {
 		// the directory has the study, with what was set in it
 		out = append(out, document.Command{Why: "it has not ended; go on with it",
 			Line: "hostlab run --resume --out " + screen.Operand(r.Dir)})
+	case settle != "":
+		out = append(out, document.Command{Why: "run it again with a wait after each change of level",
+			Line: run + " --set settle=" + settle + " --out " + screen.Operand(again) + command})
 	case need > hopeless*r.Analysis.Blocks:
 		out = append(out, document.Command{Why: "with this noise, a verdict needs " + strconv.Itoa(need) + " " + block +
 			"s; find what disturbs the host, then run it again", Line: run + " --out " + screen.Operand(again) + command})

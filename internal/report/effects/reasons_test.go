@@ -332,3 +332,16 @@ func TestSchemaFile(t *testing.T) {
 		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}},
 	}.Equal(t, "report.schema.json")
 }
+
+// Where earlier levels show in the runs, the next step is a longer wait, in place of the one that was too short.
+func TestSettleStep(t *testing.T) {
+	x := &result.Experiment{Name: "mode", File: "mode.toml", Factors: []result.Factor{{Name: "mode"}},
+		Overrides: map[string]string{"settle": "1s", "workload.size": "small"}}
+	effect := analysis.Effect{Contrast: result.Contrast{Primary: true}, Response: result.Response{Primary: true}, Settle: 90.2}
+	r := &Report{Dir: "try", Analysis: &analysis.Analysis{Experiment: x, Complete: true, Effects: []analysis.Effect{effect}}}
+	want := "hostlab run mode.toml --set workload.size=small --set settle=1m31s --out try-2"
+	testkit.Same(t, []string{want}, []string{r.steps()[0].Line})
+	if x.Factors = append(x.Factors, result.Factor{Name: "other"}); len(r.steps()) > 0 {
+		t.Error("of which of two factors is the wait?")
+	}
+}
