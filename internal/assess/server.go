@@ -42,7 +42,9 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
 	}
-	list = append(list, m.heavy()...)
+	if !slices.ContainsFunc(list, func(f explain.Finding) bool { return f.Parameter == "jit" && f.Plain }) {
+		list = append(list, m.heavy()...)
+	}
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move
 		still := m.Ends.Share(explain.Locks, func(e chain.End) bool {
 			return e.Kind == chain.Asleep || e.Kind == chain.Remote

@@ -19,7 +19,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	f := findings{r, r.Whole()}
 	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
 		f.temporary, f.standby, f.cache,
-		f.backendWrites, f.autovacuum, f.snapshot} {
+		f.backendWrites, f.autovacuum, f.snapshot, f.compiles} {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
 		}
@@ -251,11 +251,34 @@ func (f *findings) standby() (x explain.Finding, ok bool) {
 	x = f.set("synchronous_commit", explain.OtherWaits)
 	seconds := f.in("IPC:SyncRep")
 	x.Number, x.Unit, x.N = seconds/f.Busy, "of active time", -1
-	x.Explains, x.AtMost = f.share(seconds), f.share(seconds+f.Part(explain.Locks).Seconds)
+	// its processes take CPUs, too, where it runs on this host
+	x.Explains, x.AtMost = f.share(seconds), f.upTo(seconds, explain.OtherWaits, explain.Locks, explain.RunQueue, explain.Application)
 	x.Text = fmt.Sprintf("sessions wait for a standby of synchronous_standby_names for %s of active time",
 		result.Share(x.Number))
 	x.Step = "look at the standby and the way to it; with synchronous_commit = local a commit waits for none, and may be lost with this host"
 	return x, seconds > 0
+}
+
+// soon is the CPU time of a transaction, s, below which compiling its statements may well take most of it: with
+// optimisation that takes tens to hundreds of milliseconds each time (PostgreSQL's documentation, chapter 32).
+const soon = 0.5
+
+// compiles: jit compiles each execution of a statement anew, which short ones do not earn back.
+func (f *findings) compiles() (x explain.Finding, ok bool) {
+	x = f.set("jit", explain.DatabaseCPU)
+	n, _ := strconv.Atoi(f.setting(compiled))
+	if x.Value != "on" || n == 0 || f.Transactions == 0 {
+		return x, false
+	}
+	cpu := f.Part(explain.DatabaseCPU).Seconds
+	each := cpu / float64(f.Transactions)
+	x.Number, x.Unit, x.N = each, "s of CPU time a transaction", f.Transactions
+	x.Plain = cpu >= f.Busy/2 && each < soon
+	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue)
+	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit is on); a transaction takes %s of CPU time, "+
+		"most of which compiling may be", n, result.Format(each, "s"))
+	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; " + alter(x.Parameter, "off") + ", or jit_above_cost higher"
+	return x, true
 }
 
 // cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no

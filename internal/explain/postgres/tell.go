@@ -1,10 +1,15 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/proc"
 )
 
 // Tell implements explain.Tells.
@@ -15,6 +20,9 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 		t.Values["read_bytes"] = n * page
 	}
 	explain.Devices(&t, s.server)
+	if n := compilers(s.server); n > 0 && t.Settings != nil {
+		t.Settings[compiled] = strconv.Itoa(n)
+	}
 	s.settings = t.Settings
 	return t, err
 }
@@ -24,8 +32,24 @@ var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuu
 	"autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings",
 	"fsync",
-	"full_page_writes", "io_method", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers",
+	"full_page_writes", "io_method", "jit", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers",
 	"synchronous_commit", "synchronous_standby_names", "wal_compression", "work_mem"}
+
+// compiled is how many sessions have loaded the server's compiler, as they do with the first statement that is compiled.
+const compiled = "sessions_with_llvmjit"
+
+// compilers counts them among the processes of a server of this host, as far as they may be looked at.
+func compilers(server int) (n int) {
+	if server <= 0 {
+		return 0
+	}
+	for _, pid := range proc.Family(server) {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)); err == nil && bytes.Contains(b, []byte("/llvmjit.so")) {
+			n++
+		}
+	}
+	return n
+}
 
 // oldestSnapshot is who keeps the oldest snapshot, and how many transactions there have been that change rows.
 const oldestSnapshot = `select v.* from (select pid, backend_xmin, concat('user ', pg_get_userbyid(usesysid), ', application ', application_name) as who
