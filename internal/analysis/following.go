@@ -35,7 +35,7 @@ func (j *judge) following(t *table, c comparison) *following {
 		y, ok := run.Values[t.response.Name]
 		v, reason := t.value(y)
 		compared := slices.ContainsFunc(c.weights, func(w weight) bool { return w.cell == run.Cell })
-		if !ok || reason != "" || !compared || !slices.Contains(j.rows, run.Block) {
+		if _, used := slices.BinarySearch(j.rows, run.Block); !ok || reason != "" || !compared || !used {
 			continue
 		}
 		plot := [2]int{run.Block, run.Plot}

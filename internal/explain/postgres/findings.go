@@ -267,7 +267,7 @@ const soon = 0.5
 func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x = f.set("jit", explain.DatabaseCPU)
 	n, _ := strconv.Atoi(f.setting(compiled))
-	if x.Value != "on" || n == 0 || f.Transactions == 0 {
+	if n == 0 || f.Transactions == 0 {
 		return x, false
 	}
 	cpu := f.Part(explain.DatabaseCPU).Seconds
@@ -275,9 +275,9 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x.Number, x.Unit, x.N = each, "s of CPU time a transaction", f.Transactions
 	x.Plain = cpu >= f.Busy/2 && each < soon
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue)
-	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit is on); a transaction takes %s of CPU time, "+
+	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit); a transaction takes %s of CPU time, "+
 		"most of which compiling may be", n, result.Format(each, "s"))
-	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; " + alter(x.Parameter, "off") + ", or jit_above_cost higher"
+	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; then raise jit_above_cost, or " + alter(x.Parameter, "off")
 	return x, true
 }
 

@@ -32,10 +32,11 @@ var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuu
 	"autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings",
 	"fsync",
-	"full_page_writes", "io_method", "jit", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers",
+	"full_page_writes", "io_method", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers",
 	"synchronous_commit", "synchronous_standby_names", "wal_compression", "work_mem"}
 
 // compiled is how many sessions have loaded the server's compiler, as they do with the first statement that is compiled.
+// The setting jit does not tell: this session has it off, and others may have it on.
 const compiled = "sessions_with_llvmjit"
 
 // compilers counts them among the processes of a server of this host, as far as they may be looked at.
