@@ -35,8 +35,9 @@ func groupAt(at string) (*group, error) {
 }
 
 // findGroup finds the root, too: in a container it may be a group of the host with limits.
-func findGroup(at string) (*group, error) {
-	all := proc.Hierarchies()
+func findGroup(at string) (*group, error) { return groupIn(proc.Hierarchies(), at) }
+
+func groupIn(all []proc.Hierarchy, at string) (*group, error) {
 	for _, h := range all { // /sys/fs/cgroup/system.slice/x is /system.slice/x
 		if group := h.Group(at); group != "" {
 			at = group
@@ -148,8 +149,9 @@ func (g *group) first() int {
 
 // around are the group itself and those that it is in, the inmost first: the limits of all hold for it.
 func (g *group) around() (list []*group) {
+	all := proc.Hierarchies()
 	for at := g.path; ; at = path.Dir(at) {
-		if x, err := findGroup(at); err == nil {
+		if x, err := groupIn(all, at); err == nil {
 			list = append(list, x)
 		}
 		if at == "/" || at == "." {

@@ -102,8 +102,8 @@ func grouped(kind Kind, name, group string, inside []pods.Container, servers []h
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Kind: kind, Name: name, PID: g.first(), Containers: inside, group: g, quotas: g.around(),
-		memory: g.around()}
+	s := &Service{Kind: kind, Name: name, Containers: inside}
+	s.in(g)
 	for _, c := range inside {
 		if x, err := groupAt(c.Group); err == nil && x.path != g.path {
 			s.quotas, s.memory = append(s.quotas, x), append(s.memory, x)

@@ -200,6 +200,12 @@ func (s *Service) Quota() *Quota {
 	}).limit()
 }
 
+// in makes a service all of a control group: its first process is the group's, whose limits and those around hold for it.
+func (s *Service) in(g *group) {
+	s.group, s.PID, s.quotas = g, g.first(), g.around()
+	s.memory = slices.Clone(s.quotas)
+}
+
 // limited are the groups whose limits of CPU time hold for it or for a part of it.
 func (s *Service) limited() []*group {
 	return slices.DeleteFunc(slices.Clone(s.quotas), func(g *group) bool { return g.limit() == nil })
@@ -233,7 +239,9 @@ func (s Spec) Find(servers []host.Database, used func(pid int) float64) (*Servic
 		if err != nil {
 			return nil, err
 		}
-		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quotas: g.around(), memory: g.around()}, nil
+		s := &Service{Kind: Cgroup, Name: g.path}
+		s.in(g)
+		return s, nil
 	case Pod:
 		return pod(s.Name, servers)
 	case Container:

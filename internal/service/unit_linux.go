@@ -32,7 +32,7 @@ func unit(name string) (*Service, error) {
 			}
 			out := &Service{Kind: Unit, Name: name, PID: s.PID, root: s}
 			if g, err := groupAt(of); err == nil {
-				out.group, out.quotas, out.memory, out.PID = g, g.around(), g.around(), g.first()
+				out.in(g)
 			}
 			return out, nil
 		}
