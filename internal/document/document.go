@@ -202,6 +202,14 @@ func Texts(all ...string) []Cell {
 // Number makes a cell that sorts by its value.
 func Number(v float64, s string, more ...string) Cell { return Cell{Text: s, More: more, Sort: v} }
 
+// Exact makes a cell of a table for other programs: a value in full, empty where it is unknown or without end.
+func Exact(v float64) Cell {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Number(v, "")
+	}
+	return Number(v, strconv.FormatFloat(v, 'g', -1, 64))
+}
+
 // Columns are those of a table.
 type Columns []Column
 

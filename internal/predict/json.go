@@ -2,7 +2,6 @@ package predict
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/document"
@@ -115,11 +114,7 @@ func (d *Data) rows() *document.Table {
 		cells := document.Texts(c.Policy, string(c.Bound), string(c.Response), c.Estimate.Unit)
 		for _, v := range []float64{c.Load, c.Estimate.Value, c.Estimate.Low, c.Estimate.High, float64(c.Estimate.N),
 			c.Ratio.Value, c.Ratio.Low, c.Ratio.High} {
-			text := "" // not known, or without end
-			if result.Finite(v) != nil {
-				text = strconv.FormatFloat(v, 'g', -1, 64)
-			}
-			cells = append(cells, document.Number(v, text))
+			cells = append(cells, document.Exact(v))
 		}
 		t.Add(cells...)
 	}

@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"io/fs"
+	"iter"
 	"maps"
 	"net"
 	"os"
@@ -87,20 +88,29 @@ func Hides(pid int) bool {
 
 // sockets are those of a process, by inode.
 func sockets(pid int) map[uint64]bool {
-	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
-	entries, _ := os.ReadDir(dir)
 	found := map[uint64]bool{}
-	for _, e := range entries {
-		name, err := os.Readlink(filepath.Join(dir, e.Name()))
-		if err != nil {
-			continue
-		}
+	for _, name := range descriptors(pid) {
 		if inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]"), 10,
 			64); err == nil {
 			found[inode] = true
 		}
 	}
 	return found
+}
+
+// descriptors are what those of a process lead to, by their numbers: none of a process that has ended, or of another
+// user's.
+func descriptors(pid int) iter.Seq2[string, string] {
+	return func(yield func(fd, name string) bool) {
+		dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			name, err := os.Readlink(filepath.Join(dir, e.Name()))
+			if err == nil && !yield(e.Name(), name) {
+				return
+			}
+		}
+	}
 }
 
 // unixPeers are the other ends of Unix sockets.

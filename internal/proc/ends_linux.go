@@ -11,15 +11,8 @@ import (
 func Reader(pipe string) int {
 	all, _ := Recent()
 	for _, p := range all {
-		dir := fmt.Sprintf("/proc/%d/", p.PID)
-		list, err := os.Open(dir + "fd")
-		if err != nil {
-			continue // it has ended, or is another user's
-		}
-		names, _ := list.Readdirnames(-1)
-		_ = list.Close()
-		for _, fd := range names {
-			if to, _ := os.Readlink(dir + "fd/" + fd); to == pipe && reads(dir+"fdinfo/"+fd) {
+		for fd, name := range descriptors(p.PID) {
+			if name == pipe && reads(fmt.Sprintf("/proc/%d/fdinfo/%s", p.PID, fd)) {
 				return p.PID
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/cpus"
@@ -46,11 +45,7 @@ func (t Table) plain() *document.Table {
 	for _, r := range t.Rows {
 		cells := document.Texts(fmt.Sprint(r.ID), string(r.Role), fmt.Sprint(r.CPU), words[r.Near])
 		for _, v := range []float64{r.PerSecond, r.SpinsPerSecond, r.ScansPerSecond, r.SpinsPer, r.OfFair, r.OnCPU, r.Waited} {
-			text := ""
-			if !math.IsNaN(v) {
-				text = strconv.FormatFloat(v, 'g', -1, 64)
-			}
-			cells = append(cells, document.Text(text))
+			cells = append(cells, document.Exact(v))
 		}
 		out.Add(cells...)
 	}
