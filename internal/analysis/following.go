@@ -29,7 +29,7 @@ func (j *judge) following(t *table, c comparison) *following {
 	for _, cell := range c.level {
 		f.level[cell] = true
 	}
-	values, plots := map[int][]float64{}, map[[2]int]int{}
+	values, plots := make([][]float64, len(r.x.Cells)), map[[2]int]int{}
 	var z []float64
 	for i, run := range r.runs {
 		y, ok := run.Values[t.response.Name]
@@ -53,11 +53,12 @@ func (j *judge) following(t *table, c comparison) *following {
 	for range keeps {
 		f.lists = append(f.lists, make([]float64, len(z)))
 	}
+	typical := make([]float64, len(values))
 	for cell, v := range values {
-		values[cell] = []float64{stats.Median(v)}
+		typical[cell] = stats.Median(v)
 	}
 	for i, cell := range f.cells {
-		z[i] -= values[cell][0]
+		z[i] -= typical[cell]
 	}
 	f.left = stats.Ranks(z) // of which no stall is far from the others
 	f.center(f.left, f.cells)
