@@ -97,13 +97,14 @@ const (
 	haltsPause = 2000
 )
 
-func (h *halts) watch(ctx context.Context, s *service.Service, lasts time.Duration) {
+func (h *halts) watch(ctx context.Context, s *service.Service, o Options) {
+	rarely := time.Duration(o.rarely())
 	h.files, h.pids, h.all.All = map[string]float64{}, map[int]bool{}, true
 	var groups proc.Freezers
 	var members []int
 	var next, listed time.Time
 	last := time.Now()
-	for end := last.Add(lasts); ctx.Err() == nil && last.Before(end); {
+	for end := last.Add(o.For); ctx.Err() == nil && last.Before(end); {
 		now := time.Now()
 		if !now.Before(next) {
 			members = s.Members()
@@ -111,7 +112,7 @@ func (h *halts) watch(ctx context.Context, s *service.Service, lasts time.Durati
 			if !listed.IsZero() {
 				h.signalled(members, now.Sub(listed).Seconds())
 			}
-			listed, next = now, now.Add(max(time.Second, haltsPause*time.Since(now)))
+			listed, next = now, now.Add(rarely * max(time.Second, haltsPause*time.Since(now)))
 		}
 		groups.Look()
 		still := 0
@@ -123,7 +124,7 @@ func (h *halts) watch(ctx context.Context, s *service.Service, lasts time.Durati
 		}
 		h.all.All = h.all.All && (still == 0 || still == len(members))
 		last = now
-		wait(ctx, haltsEach/2+time.Duration(rand.Int64N(int64(haltsEach)))) // freezers may keep time, too
+		wait(ctx, rarely*(haltsEach/2+time.Duration(rand.Int64N(int64(haltsEach))))) // freezers may keep time, too
 	}
 }
 

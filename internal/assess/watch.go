@@ -136,7 +136,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		if source == nil {
 			w.all.Go(func() { w.blocked.watch(w.ctx, w.of, o.For) })
 		} else {
-			w.all.Go(func() { w.halts.watch(w.ctx, w.of, o.For) })
+			w.all.Go(func() { w.halts.watch(w.ctx, w.of, o) })
 		}
 	}
 	if !o.Counters {
@@ -170,7 +170,9 @@ func (w *watching) wait(progress bool) string {
 		if err := w.threads.look(); err != nil {
 			return "the service ended"
 		}
-		w.trips.look()
+		if over || !w.options.Stretch { // each look walks all connections of the host
+			w.trips.look()
+		}
 		if progress && w.options.Progress != nil {
 			w.options.Progress(time.Since(w.began))
 		}
