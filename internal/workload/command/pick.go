@@ -197,8 +197,7 @@ func fromRegexp(re *regexp.Regexp, around named, text []byte) (v float64, behind
 	if found[0][1] == to {
 		behind = unit(text[to:])
 	}
-	return v, behind, around.whole(text, from, to, inColumns(text[found[0][0]:found[0][1]], from-found[0][0],
-		to-found[0][0]))
+	return v, behind, around.whole(text, from, to)
 }
 
 func fromJSON(path *jsonpath.Path, text []byte) (float64, error) {

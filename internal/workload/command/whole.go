@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -47,118 +45,42 @@ func namedAround(expr string) (n named) {
 }
 
 // joints stand within numbers: decimal points and commas, what groups digits in some language, and the colon of
-// minutes.
+// minutes. A plain space is none: it stands between columns.
 const joints = ".,'’_:" + spaces
 
-// spaces are those that stand within numbers: no-break, thin, both, and a plain one, which also stands between columns:
-// see gap.
-const spaces = "\u00a0\u2009\u202f "
+// spaces are those that stand within numbers: no-break, thin, and both.
+const spaces = "\u00a0\u2009\u202f"
 
-var behindGap, beforeGap = lazyre.New(`^ \d{3}(?:\D|$)`), lazyre.New(`(?:^|\D)\d{1,3}$`)
-
-// gap reports whether a plain space at i may group digits, as in 1 234: three stand behind it, and up to three in
-// front.
-func gap(text []byte, i int) bool {
-	return behindGap.MatchString(string(text[i:])) && beforeGap.MatchString(string(text[:i]))
-}
-
-// inColumns reports that an expression has matched digits beyond a space beside its number: it counts columns.
-func inColumns(matched []byte, from, to int) bool {
-	left, right := bytes.TrimRight(matched[:from], " \t"), bytes.TrimLeft(matched[to:], " \t")
-	return len(left) < from && endsInDigit(left) || len(right) < len(matched)-to && startsWithDigit(right)
-}
-
-// Forms of one number. A list of numbers, a version and an address have another.
-var numbers = func() (list []*lazyre.Regexp) {
-	const exponent = `([eE][+-]?\d+)?$`
-	forms := []string{`\d*\.?\d*` + exponent, `\d+,\d+` + exponent, `\d{1,2}(,\d{2})+,\d{3}(\.\d+)?$`,
-		`\d+(_\d+)+(\.\d+)?` + exponent,
-		`\d+(:[0-5]\d)+([.,]\d+)?$`, `0[xX][0-9a-fA-F]+$`}
-	for _, s := range ".,'’" + spaces {
-		point := strings.ReplaceAll(".,", string(s), "") // another one than what groups digits
-		forms = append(forms, `\d{1,3}(`+regexp.QuoteMeta(string(s))+`\d{3})+([`+point+`]\d+)?`+exponent)
-	}
-	for _, f := range forms {
-		list = append(list, lazyre.New(`^[-\x{2212}]?`+f))
-	}
-	return list
-}()
-
-// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to;
-// columns: a plain space ends it.
-func (n named) whole(text []byte, from, to int, columns bool) error {
-	const most = 80 // of what is looked at on either side
-	start := max(0, from-most)
-	text, from, to = text[start:min(len(text), to+most)], from-start, to-start
-	first, last := from, to
-	for { // leftwards
-		r, size := utf8.DecodeLastRune(text[:first])
-		before := text[:first-size]
-		switch {
-		case r == ' ' && (columns || !gap(text, first-1)):
-		case isDigit(r), strings.ContainsRune(joints, r) && endsInDigit(before):
-			first -= size
-			continue
-		case (r == '+' || r == '-') && exponent.MatchString(string(before)):
-			first -= size
-			continue
-		case exponent.MatchString(string(text[:first])):
-			first -= size
-			continue
-		case (r == 'x' || r == 'X') && zero.MatchString(string(before)):
-			first -= size
-			continue
-		case r == '.' && !endsInWord(before): // .5
-			first -= size
-		}
-		break
-	}
-	for { // rightwards
-		r, size := utf8.DecodeRune(text[last:])
-		plain := r == ' ' && (columns || !gap(text, last))
-		if !plain && (isDigit(r) || strings.ContainsRune(joints, r) && startsWithDigit(text[last+size:])) {
-			last += size
-			continue
-		}
-		if m := power.FindString(string(text[last:])); m != "" {
-			last += len(m)
-		} else if m := hex.FindString(string(text[last:])); m != "" && string(text[from:to]) == "0" {
-			last += len(m)
-		}
-		break
-	}
-	if r, size := utf8.DecodeLastRune(text[:first]); (r == '-' || r == '−') && !endsInWord(text[:first-size]) &&
-		isDigitOrPoint(text[first:]) {
-		first -= size
-	}
-	if first == from && last == to {
-		return nil
-	}
-	left, _ := utf8.DecodeLastRune(text[:from])
-	right, _ := utf8.DecodeRune(text[to:])
-	beside := first < from && isDigit(left) || last > to && isDigit(right) // a digit is no separator
-	asked := (first == from || left == n.before) && (last == to || right == n.after)
-	all := string(text[first:last])
-	if !beside && (asked || !slices.ContainsFunc(numbers, func(re *lazyre.Regexp) bool { return re.MatchString(all) })) {
-		return nil
-	}
-	plain := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(spaces, r) {
-			return ' '
-		}
-		return r
-	}, all)
-	return fmt.Errorf(
-		"found %q, which is a part of %q: take the whole number, and have it printed plainly, as with LC_ALL=C",
-		screen.Clean(excerpt(text[from:to], 40)), screen.Clean(excerpt([]byte(plain), 60)))
-}
-
+// The rest of a number, before and behind what an expression has found: a digit, one beyond a joint, an exponent, the
+// digits of a hexadecimal number, and a sign or a point that no word or range is in front of.
 var (
-	exponent = lazyre.New(`\d[eE]$`)
-	zero     = lazyre.New(`(^|\D)0$`)
-	power    = lazyre.New(`^[eE][+-]?\d+`)
-	hex      = lazyre.New(`^[xX][0-9a-fA-F]+`)
+	before = lazyre.New(`(?:\d[` + joints + `]?|\d[eE][+-]?|0[xX][\da-fA-F]*|` +
+		`(?:^|[^\pL\d._)\]-])(?:[-\x{2212}]\.?|\.))$`)
+	behind  = lazyre.New(`^(?:[` + joints + `]?\d|[eE][+-]?\d)`)
+	hex     = lazyre.New(`^[xX][\da-fA-F]`)
+	leftOf  = lazyre.New(`[\deExX+\x{2212}` + joints + `-]*$`)
+	rightOf = lazyre.New(`^[\deExX+` + joints + `-]*`)
+	asPlain = strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ")
 )
+
+// whole refuses what is cut out of a number, as 567 is of 1,234,567. The number lies in text between from and to.
+// A separator that the expression itself names ends a number.
+func (n named) whole(text []byte, from, to int) error {
+	const most = 80 // B of what is looked at on either side
+	left, found := string(text[max(0, from-most):from]), string(text[from:to])
+	right := string(text[to:min(len(text), to+most)])
+	last, _ := utf8.DecodeLastRuneInString(left)
+	first, _ := utf8.DecodeRuneInString(right)
+	cut := before.MatchString(left) && (last != n.before || isDigit(last)) ||
+		behind.MatchString(right) && (first != n.after || isDigit(first)) || found == "0" && hex.MatchString(right)
+	if !cut {
+		return nil
+	}
+	all := leftOf.FindString(left) + found + rightOf.FindString(right)
+	return fmt.Errorf("found %q, which is a part of %q: take the whole number, and have it printed plainly, as with "+
+		"LC_ALL=C; or name what separates them in the expression", screen.Clean(excerpt(text[from:to], 40)),
+		screen.Clean(excerpt([]byte(asPlain.Replace(all)), 60)))
+}
 
 // spaced is a unit behind a space; of other words there, none is one.
 var spaced = lazyre.New(`^[ \x{00a0}](ns|us|µs|μs|ms|s|sec|secs|seconds?|min|minutes?|[kKMGT]i?[Bb]?)(?:[^\pL\d]|$)`)
@@ -180,18 +102,6 @@ func unit(text []byte) string {
 }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
-
-func startsWithDigit(b []byte) bool { return len(b) > 0 && isDigit(rune(b[0])) }
-
-func endsInDigit(b []byte) bool { return len(b) > 0 && isDigit(rune(b[len(b)-1])) }
-
-func isDigitOrPoint(b []byte) bool { return startsWithDigit(b) || len(b) > 0 && b[0] == '.' }
-
-// endsInWord reports that a point or a dash behind it belongs to a word, a range or an ellipsis.
-func endsInWord(b []byte) bool {
-	r, _ := utf8.DecodeLastRune(b)
-	return unicode.IsLetter(r) || isDigit(r) || strings.ContainsRune("._-)]", r)
-}
 
 // benchUnit reports a pick that would convert a benchmark's number a second time,
 // or that calls it what it is not: package benchfmt gives ns/op in seconds and MB/s
