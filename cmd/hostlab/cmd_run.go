@@ -21,6 +21,7 @@ import (
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 	"hostlab/internal/trust"
+	"hostlab/internal/workload"
 )
 
 // runOptions is what was asked for.
@@ -253,80 +254,28 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return usagef("--out %s: %w", o.dir, err)
 		}
 	}
-	err := settable(needs(ctx, st))
-	if err != nil && !o.dryRun {
-		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
-	}
-	if err == nil && !o.resume { // the server of a resume is found by what the record says, and may be starting
-		err = runner.CheckLevels(ctx, st)
-	}
-	var cannot error
-	if err != nil {
-		switch {
-		case ctx.Err() != nil:
-			return err
-		case !o.dryRun:
-			return usageError{err}
-		}
-		cannot = usagef("this host cannot run it: %w", err) // the plan, which may be for another host, comes first
-	}
-	m, err := machineFor(ctx, st)
-	if err != nil {
-		return err
+	cannot := o.possible(ctx, st)
+	if cannot != nil && (ctx.Err() != nil || !o.dryRun) {
+		return cannot
 	}
 	watch := newWatch(std.err, o.quiet)
 	watch.marks = st.Guard.Mark
-	switch {
-	case m.Topology == nil, o.dryRun && !o.resume:
-	case o.resume:
-		r, err := store.Load(o.dir)
-		if err != nil {
-			return usageError{err}
-		}
-		if x := r.Experiment.Machine; x != nil {
-			m.Measured = x.Measured
-		}
-	default:
-		if !o.quiet {
-			watch.line("measuring which CPUs share a core, for some seconds")
-		}
-		if m.Measured, err = measuredPairs(ctx, m); err != nil {
-			return err
-		}
-	}
-	if st, err = experiment.Fit(st, m, runner.Look); err != nil {
+	var err error
+	if cfg.Machine, err = o.machine(ctx, watch, st); err != nil {
 		return err
 	}
-	cfg.Study, cfg.Machine = st, m
+	if st, err = experiment.Fit(st, cfg.Machine, runner.Look); err != nil {
+		return err
+	}
+	cfg.Study = st
 	if cfg.Window, err = o.parseWindow(st); err != nil {
 		return err
 	}
-	if !o.dryRun {
-		if err := o.left(std.err, st); err != nil {
-			return err
-		}
-	}
-	unasked := !o.yes && !o.dryRun && !askable(std)
-	if unasked { // what is refused needs no plan
-		if err := o.permitted(ctx, std, st); err != nil {
-			return err
-		}
-	}
-	if !o.quiet || o.dryRun {
-		if err := o.plan(std, st); err != nil {
-			return err
-		}
+	if err := o.agreed(ctx, std, st); err != nil {
+		return err
 	}
 	if o.dryRun {
-		return cannot
-	}
-	if !o.quiet {
-		remind(std.err)
-	}
-	if !unasked {
-		if err := o.permitted(ctx, std, st); err != nil {
-			return err
-		}
+		return cannot // after the plan, which may be for another host
 	}
 	if st.Harm != nil {
 		ignoreSuspend() // nothing would be watched, with the level in force
@@ -344,6 +293,77 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		return watch.shorten(o.explain(ctx, std, st, err))
 	}
 	return verdicts(std.out, o.dir)
+}
+
+// possible says why this host cannot run a study; nil: nothing shows.
+func (o *runOptions) possible(ctx context.Context, st *experiment.Study) error {
+	err := settable(needs(ctx, st))
+	if err != nil && !o.dryRun {
+		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
+	}
+	if err == nil && !o.resume { // the server of a resume is found by what the record says, and may be starting
+		err = runner.CheckLevels(ctx, st)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case o.dryRun:
+		return usagef("this host cannot run it: %w", err)
+	}
+	return usageError{err}
+}
+
+// machine is this host, with which of its CPUs share a core: as they were measured at the beginning of a resume.
+func (o *runOptions) machine(ctx context.Context, watch *runWatch, st *experiment.Study) (workload.Machine, error) {
+	m, err := machineFor(ctx, st)
+	if err != nil || m.Topology == nil || o.dryRun && !o.resume {
+		return m, err
+	}
+	if o.resume {
+		r, err := store.Load(o.dir)
+		if err != nil {
+			return m, usageError{err}
+		}
+		if x := r.Experiment.Machine; x != nil {
+			m.Measured = x.Measured
+		}
+		return m, nil
+	}
+	if !o.quiet {
+		watch.line("measuring which CPUs share a core, for some seconds")
+	}
+	m.Measured, err = measuredPairs(ctx, m)
+	return m, err
+}
+
+// agreed shows the plan, and asks whether it may be carried out.
+func (o *runOptions) agreed(ctx context.Context, std streams, st *experiment.Study) error {
+	if !o.dryRun {
+		if err := o.left(std.err, st); err != nil {
+			return err
+		}
+	}
+	unasked := !o.yes && !o.dryRun && !askable(std)
+	if unasked { // what is refused needs no plan
+		if err := o.permitted(ctx, std, st); err != nil {
+			return err
+		}
+	}
+	if !o.quiet || o.dryRun {
+		if err := o.plan(std, st); err != nil {
+			return err
+		}
+	}
+	if o.dryRun {
+		return nil
+	}
+	if !o.quiet {
+		remind(std.err)
+	}
+	if unasked {
+		return nil
+	}
+	return o.permitted(ctx, std, st)
 }
 
 // plan says what will happen and what will be written where.
