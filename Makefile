@@ -36,14 +36,14 @@ demo-fleet: build ## make the documents of 200 hosts, keep them, and serve their
 check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }
 	go vet ./...
-	@# Some packages wait for seconds of clock, so that others use the CPUs meanwhile.
-	$(MEMORY) GOGC=400 go test -count=1 -vet=off $(LINK) -p $$(( 2 * $$(nproc) )) ./...
+	@# Some packages and tests wait for seconds of clock, so that others use the CPUs meanwhile.
+	$(MEMORY) GOGC=400 go test -count=1 -vet=off $(LINK) -p $$(( 2 * $$(nproc) )) -parallel $$(( 4 * $$(nproc) )) ./...
 
 test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all tests but those of the lab
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
-	@# Many packages wait for servers, guests and the clock, so that one more uses the CPUs meanwhile.
-	$(MEMORY) $(DEVICE) ./scripts/with-chromium.sh go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 1 )) -timeout 45m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
+	@# Many packages wait for servers, guests and the clock, so that two more use the CPUs meanwhile.
+	$(MEMORY) $(DEVICE) ./scripts/with-chromium.sh go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 2 )) -timeout 45m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 lab: test-deps guests packages packages-test ansible-test bpf ## guests, servers, Wine, packages, Ansible, kernel objects; as root. LAB=all: all servers

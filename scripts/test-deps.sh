@@ -42,7 +42,7 @@ lab() {
       if missing "$p"; then want+=("$p"); fi
     done
   fi
-  # The Windows program runs under Wine, with DLLs of the test bed's own (testbed/wine_test.go).
+  # The Windows program runs under Wine, with DLLs of the test bed's own (testbed/windows).
   if [ "$(uname -m)" = x86_64 ] && command -v dpkg >/dev/null; then
     for p in wine64 gcc-mingw-w64-x86-64; do
       if missing "$p"; then want+=("$p"); fi

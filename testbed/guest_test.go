@@ -6,7 +6,6 @@ package testbed
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // full tries everything: every value of every setting on every kind of guest, and more kills and cuts.
@@ -82,32 +83,17 @@ type boot struct {
 // start boots a guest. Its lines come while it runs.
 func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	t.Helper()
-	dir, err := binaries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmp, err := os.MkdirTemp("", "guest-") // QEMU takes no commas in a path
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(binaries())(t)
+	tmp := testkit.Must(os.MkdirTemp("", "guest-"))(t) // QEMU takes no commas in a path
 	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
 	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
 	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" "+filepath.Join(dir, "emulate.test")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "1100"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {
-		img := filepath.Join(tmp, "disk.img")
-		if err := os.WriteFile(img, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(img, 64<<20); err != nil {
-			t.Fatal(err)
-		}
-		b.cmd.Env = append(b.cmd.Env, "DRIVES=file="+img+",format=raw")
+		b.cmd.Env = append(b.cmd.Env, "DRIVES=file="+emptyDisk(t, tmp)+",format=raw")
 	}
 	b.cmd.Stderr = &b.stderr
-	if err := b.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.cmd.Start())
 	go func() { b.done <- b.cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = b.cmd.Process.Signal(os.Interrupt)
@@ -119,6 +105,33 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 		_ = os.RemoveAll(tmp)
 	})
 	return b
+}
+
+// emptyDisk is one of 64 MiB.
+func emptyDisk(t *testing.T, dir string) (image string) {
+	t.Helper()
+	image = filepath.Join(dir, "disk.img")
+	testkit.OK(t, os.WriteFile(image, nil, 0o600))
+	testkit.OK(t, os.Truncate(image, 64<<20))
+	return image
+}
+
+// run boots a guest, waits for its end, and fails for each FAIL.
+func (g guest) run(t *testing.T, environ []string, args ...string) *boot {
+	t.Helper()
+	b := g.start(t, environ, args...)
+	b.wait(t)
+	return b
+}
+
+// played logs the scenes that went well, and requires so many of them.
+func (b *boot) played(t *testing.T, scenes int) {
+	t.Helper()
+	good := b.lines(t, "ok")
+	for _, g := range good {
+		t.Log(strings.Join(g, ": "))
+	}
+	testkit.Is(t, scenes, len(good), "scenes")
 }
 
 // lines are what it has said until now, those of one kind: their fields.
@@ -137,7 +150,7 @@ func (b *boot) lines(t *testing.T, kind string) (list [][]string) {
 }
 
 // wait waits for the end of the command, and fails for each FAIL.
-func (b *boot) wait(ctx context.Context, t *testing.T) {
+func (b *boot) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case err := <-b.done:
@@ -148,7 +161,7 @@ func (b *boot) wait(ctx context.Context, t *testing.T) {
 		if err != nil {
 			t.Errorf("%v: %s", err, b.stderr.String())
 		}
-	case <-ctx.Done():
-		t.Fatalf("it did not end: %v", ctx.Err())
+	case <-t.Context().Done():
+		t.Fatalf("it did not end: %v", t.Context().Err())
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // powerCut is one that falls into a live experiment.
@@ -42,7 +44,9 @@ func TestLivePowerCut(t *testing.T) {
 	t.Run("rounds", func(t *testing.T) { // returns when all have ended
 		for i := range rounds {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
-				t.Parallel()
+				if *full {
+					t.Parallel()
+				}
 				copied := filepath.Join(t.TempDir(), "live.img")
 				said(t, exec.Command("cp", "--sparse=always", image, copied))
 				kind := i % 2
@@ -100,7 +104,7 @@ func (l *liveRound) play(t *testing.T, list []powerCut) {
 		b := live.start(t, nil, append([]string{"live"}, args...)...)
 		switch {
 		case i == len(list):
-			b.wait(t.Context(), t)
+			b.wait(t)
 		case list[i].plug == "host":
 			b.untilLevel(t, list[i].study)
 			time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
@@ -218,9 +222,5 @@ func (s *liveCuts) judge(t *testing.T, cut, next *boot, plug string) {
 
 func number(t *testing.T, text string) int {
 	t.Helper()
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return testkit.Must(strconv.Atoi(text))(t)
 }

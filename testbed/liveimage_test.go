@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // liveImage makes a disk with PostgreSQL: its programs with their libraries, so that it can be its root, its data, and
@@ -24,10 +26,7 @@ func liveImage(t *testing.T) string {
 	}
 	postgres := programs[len(programs)-1]
 	version := filepath.Base(filepath.Dir(filepath.Dir(postgres)))
-	owner, err := user.Lookup("postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := testkit.Must(user.Lookup("postgres"))(t)
 	uid, _ := strconv.Atoi(owner.Uid)
 	gid, _ := strconv.Atoi(owner.Gid)
 	root, err := os.MkdirTemp("", "live-") // initdb's user has to come here, which those of t.TempDir do not allow
@@ -35,18 +34,12 @@ func liveImage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(root)
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(root, 0o755))
 	for dir, mode := range map[string]os.FileMode{"data": 0o700, "run": 0o755, "hostlab": 0o700, "records": 0o700} {
 		at := filepath.Join(root, dir)
-		if err := os.Mkdir(at, mode); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(at, mode))
 		if dir == "data" || dir == "run" {
-			if err := os.Chown(at, uid, gid); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Chown(at, uid, gid))
 		}
 	}
 	withLibraries(t, root, postgres, "/usr/share/postgresql/"+version+"/timezonesets/Default")
@@ -77,17 +70,12 @@ func liveImage(t *testing.T) string {
 // withLibraries copies a program of this machine below a root, with its libraries and other files.
 func withLibraries(t *testing.T, root, program string, more ...string) {
 	t.Helper()
-	libraries, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	libraries := testkit.Must(exec.Command("ldd", program).Output())(t)
 	files := append([]string{program}, more...)
 	files = append(files, regexp.MustCompile(`/[^ )]+`).FindAllString(string(libraries), -1)...)
 	for _, f := range files {
 		to := root + f
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		said(t, exec.Command("cp", "-rL", f, to))
 	}
 }

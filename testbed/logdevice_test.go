@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // TestLogDevice measures commits in a guest: on a model of a SAN, on a disk of the hypervisor's memory and on
@@ -17,10 +19,7 @@ import (
 // which is the kernel's; the whole order is required with -full.
 func TestLogDevice(t *testing.T) {
 	t.Parallel()
-	dir, err := binaries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(binaries())(t)
 	cmd := exec.CommandContext(t.Context(), "./logdevice.sh", filepath.Join(dir, "hostlab"))
 	cmd.Env = append(os.Environ(), "TIMEOUT=400")
 	out, err := cmd.Output()
@@ -31,11 +30,7 @@ func TestLogDevice(t *testing.T) {
 	}
 	var p50 []float64 // us
 	for _, m := range regexp.MustCompile(`p50 +([0-9.]+) us .* n = 3 runs`).FindAllSubmatch(out, -1) {
-		v, err := strconv.ParseFloat(string(m[1]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p50 = append(p50, v)
+		p50 = append(p50, testkit.Must(strconv.ParseFloat(string(m[1]), 64))(t))
 	}
 	if len(p50) != 4 {
 		t.Fatalf("%d devices were measured, and there are 4", len(p50))

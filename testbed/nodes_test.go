@@ -24,15 +24,7 @@ func TestNodes(t *testing.T) {
 	said(t, exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", root, image, "128M"))
 	const bind = "mkdir -p /disk /usr /lib64 /lib/x86_64-linux-gnu; mount -t ext4 /dev/vda /disk; " +
 		"for d in usr lib64 lib/x86_64-linux-gnu; do mount -o bind /disk/$d /$d; done"
-	b := guest{environ: []string{"PROFILE=bare", "MODULES=ext4 virtio_net", "SMP=4,sockets=2,cores=2,threads=1", "MEM=1536M", "TIMEOUT=900",
+	guest{environ: []string{"PROFILE=bare", "MODULES=ext4 virtio_net", "SMP=4,sockets=2,cores=2,threads=1", "MEM=1536M", "TIMEOUT=900",
 		"DRIVES=file=" + image + ",format=raw,snapshot=on", "PRE=" + bind,
-		"QEMU_EXTRA=" + twoNodes("768M") + " -netdev hubport,id=n,hubid=0 -device virtio-net-pci,netdev=n"}}.start(t, nil, "nodes")
-	b.wait(t.Context(), t)
-	good := b.lines(t, "ok")
-	for _, g := range good {
-		t.Log(strings.Join(g, ": "))
-	}
-	if len(good) != 9 {
-		t.Errorf("%d parts were played, and there are 9", len(good))
-	}
+		"QEMU_EXTRA=" + twoNodes("768M") + " -netdev hubport,id=n,hubid=0 -device virtio-net-pci,netdev=n"}}.run(t, nil, "nodes").played(t, 9)
 }

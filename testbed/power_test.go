@@ -7,23 +7,23 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // TestKills kills hostlab with SIGKILL inside a guest, and puts back.
 func TestKills(t *testing.T) {
 	t.Parallel()
-	n := 3
+	n := 2 // at a random moment, and at a system call
 	if *full {
 		n = 100
 	}
-	b := guests[0].start(t, nil, "kill", strconv.Itoa(n))
-	b.wait(t.Context(), t)
+	b := guests[0].run(t, nil, "kill", strconv.Itoa(n))
 	rows := b.lines(t, "row")
 	if len(rows) != 1 {
 		t.Fatalf("no result: %v", rows)
@@ -35,7 +35,7 @@ func TestKills(t *testing.T) {
 // again on the same disk. What the kernel was seen to have must be in the journal, with its original.
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
-	n := 3
+	n := 2 // at a random moment, and at a system call
 	if *full {
 		n = 36
 	}
@@ -60,8 +60,7 @@ func TestPowerCuts(t *testing.T) {
 			b.pull(t)
 		}
 		changed := b.changed(t)
-		again := cutGuest.start(t, environ, "recover")
-		again.wait(t.Context(), t)
+		again := cutGuest.run(t, environ, "recover")
 		had := map[string]string{}
 		for _, f := range again.lines(t, "had") {
 			had[f[0]] = f[1]
@@ -91,16 +90,8 @@ var cutGuest = guest{environ: []string{"SSDT=core-cst", "MODULES=" + drivers + "
 // cutDisk is an empty disk at /var/lib/hostlab, which outlives the guests of a test.
 func cutDisk(t *testing.T) (environ []string) {
 	t.Helper()
-	disk := filepath.Join(t.TempDir(), "journal.img")
-	if err := os.WriteFile(disk, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(disk, 64<<20); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", disk).CombinedOutput(); err != nil {
-		t.Fatalf("mke2fs: %v: %s", err, out)
-	}
+	disk := emptyDisk(t, t.TempDir())
+	said(t, exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", disk))
 	return []string{"DRIVES=file=" + disk + ",format=raw,cache=writeback", "PRE=mkdir -p /var/lib/hostlab; mount -t ext4 /dev/vda /var/lib/hostlab"}
 }
 
@@ -119,8 +110,7 @@ func TestRingPowerCuts(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(3000)) * time.Millisecond)
 		b.pull(t)
 		kept := b.lines(t, "kept")
-		again := cutGuest.start(t, environ, "left")
-		again.wait(t.Context(), t)
+		again := cutGuest.run(t, environ, "left")
 		left := map[string]bool{}
 		for _, f := range again.lines(t, "left") {
 			left[f[0]] = true
@@ -170,17 +160,8 @@ func (b *boot) ended(t *testing.T) {
 // pull ends QEMU as a power cut does.
 func (b *boot) pull(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(b.pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(b.pidFile))(t)
+	testkit.OK(t, syscall.Kill(number(t, strings.TrimSpace(string(text))), syscall.SIGKILL))
 	b.ended(t)
 }
 

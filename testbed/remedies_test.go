@@ -3,10 +3,12 @@
 package testbed
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"hostlab/internal/check"
+	"hostlab/internal/testkit"
 )
 
 // Why no guest can show a remedy.
@@ -32,40 +34,38 @@ var notShown = map[string]string{
 
 // TestRemedies runs the checks' remedies in guests: each mends what its check finds, and changes nothing the second time.
 func TestRemedies(t *testing.T) {
-	// On two cores of a busy machine this takes minutes: hostlab is asked five times for each remedy.
+	t.Parallel()
 	shown := map[string]bool{}
-	for _, c := range []struct {
-		guest   int
-		environ []string
-		checks  []string
-	}{
-		{0, []string{"TOOLS=1", "MEM=1G"}, []string{"PWR-001", "PWR-007", "IDL-001", "MEM-001", "MEM-002", "MEM-003", "MEM-005", "MEM-006", "STO-001",
-			"STO-003", "STO-004"}},
-		{0, nil, []string{"MEM-007", "MEM-008", "MEM-010", "KRN-001", "KRN-002", "KRN-003", "KRN-004", "KRN-005", "KRN-006", "KRN-011", "KRN-012"}},
-		{0, nil, []string{"KRN-013", "KRN-014", "NET-001", "NET-003", "NET-004", "NET-005", "NET-006", "NET-007", "NET-008", "NET-009"}},
-		{1, nil, []string{"PWR-003"}},
-		{6, []string{"QEMU_EXTRA=" + twoNodes("256M")}, []string{"MEM-004", "MEM-009", "VRT-004"}},
-		{7, nil, []string{"KRN-007"}},
-	} {
-		if !*full && len(c.checks) > 3 { // settings.sh tries these: minutes each
+	t.Run("guests", func(t *testing.T) { // returns when all have ended
+		for _, c := range []struct {
+			guest   int
+			environ []string
+			checks  []string
+		}{
+			{0, []string{"TOOLS=1", "MEM=1G"}, []string{"PWR-001", "PWR-007", "IDL-001", "MEM-001", "MEM-002", "MEM-003", "MEM-005", "MEM-006", "STO-001",
+				"STO-003", "STO-004"}},
+			{0, nil, []string{"MEM-007", "MEM-008", "MEM-010", "KRN-001", "KRN-002", "KRN-003", "KRN-004", "KRN-005", "KRN-006", "KRN-011", "KRN-012"}},
+			{0, nil, []string{"KRN-013", "KRN-014", "NET-001", "NET-003", "NET-004", "NET-005", "NET-006", "NET-007", "NET-008", "NET-009"}},
+			{1, nil, []string{"PWR-003"}},
+			{6, []string{"QEMU_EXTRA=" + twoNodes("256M")}, []string{"MEM-004", "MEM-009", "VRT-004"}},
+			{7, nil, []string{"KRN-007"}},
+		} {
 			for _, id := range c.checks {
 				shown[id] = true
 			}
-			continue
-		}
-		t.Run(guests[c.guest].name, func(t *testing.T) {
-			b := guests[c.guest].start(t, c.environ, append([]string{"remedies"}, c.checks...)...)
-			b.wait(t.Context(), t)
-			for _, f := range b.lines(t, "remedy") {
-				shown[f[0]] = true
+			if !*full && len(c.checks) > 3 { // settings.sh tries these: minutes each, as hostlab is asked five times for each
+				continue
 			}
-			for _, id := range c.checks {
-				if !shown[id] {
-					t.Errorf("%s was not shown", id)
+			t.Run(guests[c.guest].name, func(t *testing.T) {
+				t.Parallel()
+				b := guests[c.guest].run(t, c.environ, append([]string{"remedies"}, c.checks...)...)
+				seen := fmt.Sprint(b.lines(t, "remedy"))
+				for _, id := range c.checks {
+					testkit.Has(t, seen, id)
 				}
-			}
-		})
-	}
+			})
+		}
+	})
 	for _, id := range inSystem { // by TestRemediesInSystem
 		shown[id] = true
 	}

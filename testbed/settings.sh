@@ -6,7 +6,7 @@
 set -euo pipefail; cd "$(dirname "$0")"
 ./setup.sh
 log=$(mktemp); trap 'rm -f "$log"' EXIT
-rc=0; go test -tags=system . -count=1 -timeout 180m -v -full -run "${1:-.}" | tee "$log" || rc=$?
+rc=0; go test -tags=system . ./windows -count=1 -timeout 180m -v -full -run "${1:-.}" | tee "$log" || rc=$?
 echo; echo "| setting | files | before | set | read back | independent of the files | verify | revert |"; echo "|---|---|---|---|---|---|---|---|"
 sed -n 's/^ *settings_test.go:[0-9]*: \(| .*\)/\1/p' "$log"
 exit $rc

@@ -18,6 +18,7 @@ import (
 // TestSettings sets, reads back, verifies and puts back every setting that a guest has, and holds that
 // the record behind docs/settings.md is what these guests show now.
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	record := readRecord(t)
 	var mu sync.Mutex
 	now := make([]tried, len(guests))    // those that have been tried without a failure
@@ -32,8 +33,7 @@ func TestSettings(t *testing.T) {
 				if *full && !testkit.Update() {
 					args = args[:1]
 				}
-				b := g.start(t, nil, args...)
-				b.wait(t.Context(), t)
+				b := g.run(t, nil, args...)
 				got := b.tried(t, g.name)
 				if len(got.Rows) < 20 {
 					t.Errorf("only %d settings were tried", len(got.Rows))
@@ -111,28 +111,21 @@ func writeRecord(t *testing.T, had, record []tried) {
 	for _, r := range record { // so that another setting is some lines more
 		slices.SortStableFunc(r.Rows, func(a, b row) int { return strings.Compare(a.Setting, b.Setting) })
 	}
-	b, err := json.MarshalIndent(record, "", " ")
-	if err == nil {
-		err = os.WriteFile(recorded, append(b, '\n'), 0o644)
-	}
-	if err == nil {
-		err = os.WriteFile(settingsPage, []byte(written(record)), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(json.MarshalIndent(record, "", " "))(t)
+	testkit.OK(t, os.WriteFile(recorded, append(b, '\n'), 0o644))
+	testkit.OK(t, os.WriteFile(settingsPage, []byte(written(record)), 0o644))
 }
 
 // TestCombinations sets several together, and lets the kernel refuse and others interfere.
 func TestCombinations(t *testing.T) {
+	t.Parallel()
 	for i, g := range guests {
 		if i > 1 && !*full {
 			break
 		}
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			b := g.start(t, nil, "combine")
-			b.wait(t.Context(), t)
+			b := g.run(t, nil, "combine")
 			good := b.lines(t, "ok")
 			if len(good) < 8 {
 				t.Errorf("only %d scenes were played", len(good))

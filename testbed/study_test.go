@@ -4,7 +4,6 @@ package testbed
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -15,8 +14,7 @@ func TestStudyOfASetting(t *testing.T) {
 	if *full {
 		n = 20
 	}
-	b := guests[0].start(t, nil, "study", strconv.Itoa(n))
-	b.wait(t.Context(), t)
+	b := guests[0].run(t, nil, "study", strconv.Itoa(n))
 	if rows := b.lines(t, "row"); len(rows) == 1 {
 		t.Logf("%s studies killed, %s of them with a governor changed: %s failures", rows[0][1], rows[0][2], rows[0][3])
 	}
@@ -34,13 +32,5 @@ func TestRecord(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "re
 // bare plays a trial in a guest without cpufreq, of so many parts.
 func bare(t *testing.T, smp, trial string, parts int) {
 	t.Parallel()
-	b := guest{environ: []string{"PROFILE=bare", "MODULES=", smp}}.start(t, nil, trial)
-	b.wait(t.Context(), t)
-	good := b.lines(t, "ok")
-	for _, g := range good {
-		t.Log(strings.Join(g, ": "))
-	}
-	if len(good) != parts {
-		t.Errorf("%d parts were played, and there are %d", len(good), parts)
-	}
+	guest{environ: []string{"PROFILE=bare", "MODULES=", smp}}.run(t, nil, trial).played(t, parts)
 }

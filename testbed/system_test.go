@@ -16,19 +16,15 @@ var inSystem = []string{"SRV-001", "SRV-002", "SRV-003", "SRV-004", "SRV-005", "
 // TestRemediesInSystem boots Debian with its PostgreSQL, and has each remedy mend the server's own unit, twice. With -full the
 // guest boots again, and what remedies keep in drop-ins, sysctl.d, tmpfiles.d and udev's rules has to be in force.
 func TestRemediesInSystem(t *testing.T) {
-	image := filepath.Join(t.TempDir(), "system.img") // as a machine has it, so that a second boot finds what the first wrote
-	out, err := exec.Command("cp", "--sparse=always", "out/system.img", image).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s; setup.sh makes it", err, out)
-	}
+	t.Parallel()
+	image := filepath.Join(t.TempDir(), "system.img")                       // as a machine has it, so that a second boot finds what the first wrote
+	said(t, exec.Command("cp", "--sparse=always", "out/system.img", image)) // setup.sh makes it
 	// PostgreSQL's cache has to be 8 GiB for huge pages to matter. The guest reserves them, and touches few.
 	environ := []string{"MODULES=acpi-cpufreq cpufreq_powersave", "MEM=10G", "SMP=2", "TCG=multi", "DRIVES=file=" + image + ",format=raw,cache=unsafe",
 		"APPEND=init_on_alloc=0 cpufreq.default_governor=powersave systemd.show_status=false", "PRE=mkdir -p /mnt/system; mount -t ext4 /dev/vda /mnt/system",
 		"QEMU_EXTRA=-object memory-backend-ram,id=m,size=10G,reserve=off -machine memory-backend=m"}
 	run := func(what string) *boot {
-		b := guest{name: "Debian"}.start(t, append(environ, "LOG="+os.Getenv("CONSOLE")), what)
-		b.wait(t.Context(), t)
-		return b
+		return guest{name: "Debian"}.run(t, append(environ, "LOG="+os.Getenv("CONSOLE")), what)
 	}
 	var shown []string
 	for _, f := range run("system").lines(t, "remedy") {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/testkit"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -29,9 +31,7 @@ const document = `{"verdict": {"text": "Process a waits 50 % for a CPU. First: r
 func heard(t *testing.T) *answer {
 	t.Helper()
 	a := &answer{Head: "Most went to nightly (PID 7)."}
-	if err := a.read([]byte(document)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, a.read([]byte(document)))
 	return a
 }
 
@@ -57,9 +57,7 @@ func TestFirst(t *testing.T) {
 		`{"verdict": {}, "server": [], "levers": [{"name": "cpus", "verdict": "worthwhile", "at_most": 1}]}`: "",
 	} {
 		a := &answer{}
-		if err := a.read([]byte(document)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, a.read([]byte(document)))
 		got := ""
 		if v := (&load{}).first(a); v != nil {
 			got = v.Command

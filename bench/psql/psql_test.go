@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func TestSocket(t *testing.T) {
@@ -13,9 +15,7 @@ func TestSocket(t *testing.T) {
 	}
 	for i, server := range []string{"one", "two"} {
 		run := filepath.Join(work, server, "run")
-		if err := os.MkdirAll(run, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(run, 0o700))
 		got, err := Socket(work)
 		if alone := i == 0; (err == nil) != alone || alone && got != run {
 			t.Errorf("with %d servers: %q, %v", i+1, got, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // orders plays three runs and returns the order of each round.
@@ -101,9 +102,7 @@ the same    1.000  [1.000, 1.000]  n=6  (A/A)
 	} {
 		kinds := []Kind{timed("hostlab", 0.5), timed("slow", 2), timed("psql", 1), timed("the same", 1)}
 		var out strings.Builder
-		if err := (Plan{rounds, 1}).Time(&out, kinds); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, (Plan{rounds, 1}).Time(&out, kinds))
 		Speeds(&out, kinds, 0.9)
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%d rounds: %s", rounds, diff)

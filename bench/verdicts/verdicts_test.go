@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/bench/verdicts/noise"
+	"hostlab/internal/testkit"
 )
 
 // The targets, on a few models and with few experiments: one fails here only when
@@ -13,10 +14,7 @@ import (
 // ./bench/verdicts` has all of them. The seed is fixed, so that it fails always or
 // never.
 func TestVerdictsHold(t *testing.T) {
-	all, err := loadModels()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(loadModels())(t)
 	m := models{madeUp: all.named("white", "drift", "all"), scaled: all.named("quiet/gzip to 2%", "busy/commit to 2%")}
 	const times = 60
 	for _, s := range sections {
@@ -50,10 +48,7 @@ func known(name string) bool {
 // without any drift must not: else the comparison is rigged.
 func TestFewerIsFair(t *testing.T) {
 	var out bytes.Buffer
-	all, err := loadModels()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(loadModels())(t)
 	fewer(&out, models{madeUp: all.named("white")}, 200, 3)
 	if text := out.String(); strings.Contains(text, "none;") || strings.Count(text, "as documented") != 3 {
 		t.Errorf("on white noise every peer must do at some size:\n%s", text)

@@ -239,10 +239,7 @@ func TestDay(t *testing.T) {
 		`"rise": null, "rise_known": true`:  {Status: check.OK, Detail: "a transaction takes no longer than at this time on other days"},
 		`"rise": null, "rise_known": false`: {Status: check.Unknown, Detail: "too few days are known to compare with"},
 	} {
-		d, err := Read(dayOf(20, past), "", now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Read(dayOf(20, past), "", now))(t)
 		if d.Kind != Day || d.Role != "history:PostgreSQL" || d.Facts != nil || d.Started.Day() != 21 || len(d.Levers) != 1 || len(d.Findings) != 1 {
 			t.Fatalf("%+v", d)
 		}

@@ -83,10 +83,7 @@ func TestSleep(t *testing.T) {
 		}
 		return steadily(i)
 	}, 90, func(i int) (int64, float64) { return 100, []float64{0.05, 0.01, 0.01}[i/30] }) // slow before it
-	h, err := ReadHistory(t.Context(), dir, midnight, midnight.Add(4*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(ReadHistory(t.Context(), dir, midnight, midnight.Add(4*time.Hour)))(t)
 	if worst, err := h.Worst(10 * time.Minute); err != nil || worst.From.Before(steadily(30).Add(3*time.Hour)) {
 		t.Errorf("%v, %v", worst, err)
 	}

@@ -48,9 +48,7 @@ func TestMetrics(t *testing.T) {
 			Takers: []assess.Taker{{Taker: proc.Taker{Name: "backup", Seconds: 1}}}}, standing{low: math.NaN(), high: math.NaN()})
 	}
 	var later bytes.Buffer
-	if _, err := m.WriteTo(&later); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(m.WriteTo(&later))(t)
 	if text := later.String(); strings.Contains(text, `program="p0`) || !strings.Contains(text, `program="backup"`) ||
 		!strings.Contains(text, `program="others"`) {
 		t.Errorf("programs that have gone keep their labels:\n%s", text)

@@ -4,13 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 func TestParseAt(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	berlin := testkit.Must(time.LoadLocation("Europe/Berlin"))(t)
 	now := time.Date(2026, 10, 25, 9, 30, 0, 0, berlin) // clocks were set back at 3 that night
 	for text, want := range map[string][2]string{
 		"09:00": {"2026-10-25T09:00:00+01:00"}, "09:31": {"2026-10-24T09:31:00+02:00"}, "01:14:30": {"2026-10-25T01:14:30+02:00"},

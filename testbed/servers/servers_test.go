@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/testkit"
 )
 
 // version is a server to try.
@@ -144,10 +145,7 @@ func start(t *testing.T, v version) *server {
 		if out, err := exec.Command("../servers.sh", v.name).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		programs, err := filepath.Abs("../dl/servers/" + v.name + "/bin")
-		if err != nil {
-			t.Fatal(err)
-		}
+		programs := testkit.Must(filepath.Abs("../dl/servers/" + v.name + "/bin"))(t)
 		t.Setenv("HOSTLAB_PG_BIN", programs)
 		t.Setenv("PATH", programs+":"+os.Getenv("PATH")) // for MariaDB
 	}
@@ -207,9 +205,7 @@ func (s *server) load(t *testing.T) (stop func()) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		clients := pgbench("-n", "-c", "4", "-T", "3600")
-		if err := clients.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, clients.Start())
 		stop = sync.OnceFunc(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
 		t.Cleanup(stop)
 		return stop

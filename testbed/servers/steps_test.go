@@ -62,10 +62,7 @@ var counted = map[*privatedb.Vendor][]string{
 // assess finds the server by itself, as root and as the server's own account, which may read its memory where the
 // kernel lets it.
 func (s *server) assess(t *testing.T) {
-	account, err := s.vendor.Account()
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := testkit.Must(s.vendor.Account())(t)
 	for who, as := range map[string]*syscall.Credential{"root": nil, account.Name: account.Credential()} {
 		text, err := s.hostlab(t, as, "assess", "--only", "service", "--for", "4s", "--format", "json")
 		if err != nil {
@@ -73,9 +70,7 @@ func (s *server) assess(t *testing.T) {
 			continue
 		}
 		var a assessment
-		if err := json.Unmarshal([]byte(text), &a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(text), &a))
 		if x := a.Service; x.Kind != "database" || x.Name != s.vendor.Product || x.PID != s.PID() || !x.Connected ||
 			x.Ended != "" || !strings.HasPrefix(x.Version, s.Programs.Version) {
 			t.Errorf("as %s: %+v, want %s %s, process %d", who, x, s.vendor.Product, s.Programs.Version, s.PID())
@@ -152,15 +147,11 @@ func (s *server) live(t *testing.T) {
 		t.Fatalf("%s is %s before", parameter, level)
 	}
 	file, record := filepath.Join(s.dir, "live.toml"), filepath.Join(s.dir, "record")
-	if err := os.WriteFile(file, fmt.Appendf(nil, study, parameter, level, s.dsn()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, fmt.Appendf(nil, study, parameter, level, s.dsn()), 0o600))
 	cmd := exec.Command(filepath.Join(bin, "hostlab"), "run", file, "--yes", "--quiet", "--out", record)
 	var said strings.Builder
 	cmd.Dir, cmd.Stderr, cmd.WaitDelay = s.dir, &said, time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for seen := false; !seen; time.Sleep(50 * time.Millisecond) {
@@ -199,9 +190,7 @@ func (s *server) state(t *testing.T, parameter string) string {
 	t.Helper()
 	if s.vendor == privatedb.MariaDB {
 		var value string
-		if err := s.db.QueryRowContext(t.Context(), "select @@global."+parameter).Scan(&value); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.db.QueryRowContext(t.Context(), "select @@global."+parameter).Scan(&value))
 		return value + "\n"
 	}
 	c, err := s.Connect(t.Context())
@@ -214,10 +203,7 @@ func (s *server) state(t *testing.T, parameter string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(s.Dir(), "postgresql.auto.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile(filepath.Join(s.Dir(), "postgresql.auto.conf")))(t)
 	return value + "\n" + string(b)
 }
 
@@ -248,20 +234,10 @@ equiv = 0.01
 // log has a private server of this version copy a client, with its log on the disk and behind a delay.
 func (s *server) log(t *testing.T) {
 	file, record := filepath.Join(s.dir, "log.toml"), filepath.Join(s.dir, "log")
-	if err := os.WriteFile(file, fmt.Appendf(nil, logStudy, s.vendor.Name), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.hostlab(t, nil, "run", file, "--blocks", "1", "--yes", "--quiet", "--out", record); err != nil {
-		t.Fatal(err)
-	}
-	text, err := s.hostlab(t, nil, "report", record, "--format", "csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, fmt.Appendf(nil, logStudy, s.vendor.Name), 0o600))
+	testkit.Must(s.hostlab(t, nil, "run", file, "--blocks", "1", "--yes", "--quiet", "--out", record))(t)
+	text := testkit.Must(s.hostlab(t, nil, "report", record, "--format", "csv"))(t)
+	rows := testkit.Must(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
 	ran := map[string]bool{}
 	for _, row := range rows[1:] {
 		cell := map[string]string{}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 func TestMadeUpNoiseIsTwoPercent(t *testing.T) {
@@ -69,10 +70,7 @@ func TestResamplingKeepsDrift(t *testing.T) {
 }
 
 func TestScaledNoiseIsTwoPercent(t *testing.T) {
-	all, err := Recorded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(Recorded())(t)
 	if len(all) < 2 {
 		t.Fatalf("%d records, want one of the quiet and one of the busy host at least", len(all))
 	}
@@ -105,21 +103,13 @@ func TestAutocorrelation(t *testing.T) {
 func TestWriteAndRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made.json.gz")
 	want := &Record{Label: "made", About: "nothing", When: time.Unix(1e9, 0).UTC(), Took: 1.5, Series: []Series{ramp(100)}}
-	if err := want.Write(file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, want.Write(file))
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.Open(file))(t)
 	defer f.Close()
-	got, err := Read(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(Read(f))(t)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("read back (-wrote +read):\n%s", d)
 	}
@@ -129,12 +119,8 @@ func TestReadRefuses(t *testing.T) {
 	for _, text := range []string{"", "{", `{"series":[{"work":"x","ns":[1,2]}]}`, `{"series":[{"work":"x","ns":[0` + strings.Repeat(",1", 200) + `]}]}`} {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
-		if _, err := z.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(z.Write([]byte(text)))(t)
+		testkit.OK(t, z.Close())
 		if _, err := Read(&b); err == nil {
 			t.Errorf("%.40q: no error", text)
 		}

@@ -5,22 +5,19 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func TestAgreesWithScipy(t *testing.T) {
-	b, err := os.ReadFile("testdata/golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile("testdata/golden.json"))(t)
 	var golden struct {
 		Cases []struct {
 			A, B                         []float64
 			Benchstat, Hyperfine, Pyperf float64
 		}
 	}
-	if err := json.Unmarshal(b, &golden); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(b, &golden))
 	if len(golden.Cases) == 0 {
 		t.Fatal("no cases")
 	}

@@ -1,6 +1,6 @@
 //go:build linux && amd64 && system
 
-package testbed
+package windows
 
 import (
 	"bytes"
@@ -34,15 +34,10 @@ func (w *wine) ends(t *testing.T) {
 		{"worker killed", worker, syscall.SIGKILL, 1, "worker"},
 		{"killed", program, syscall.SIGKILL, -1, ""},
 	} {
-		out, err := os.Create(filepath.Join(w.dir, "ends"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(os.Create(filepath.Join(w.dir, "ends")))(t)
 		cmd := exec.Command(wine64, "./hostlab.exe", "workload", "scanlock", "--interval", "1s")
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, w.environ, out, out
-		if err := errors.Join(cmd.Start(), out.Close()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(cmd.Start(), out.Close()))
 		w.within(t, c.name+": no table", func() bool { // until it has something to sum up
 			text, _ := os.ReadFile(out.Name())
 			return strings.Contains(string(text), "Thread Id")

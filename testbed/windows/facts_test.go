@@ -1,6 +1,6 @@
 //go:build linux && amd64 && system
 
-package testbed
+package windows
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 // counters is what wine/pdh.c tells of the first processor. Others have no instance, whatever this machine has.
@@ -53,9 +55,7 @@ type seen struct {
 
 func (w *wine) setCounters(t *testing.T, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, "counters"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(w.dir, "counters"), []byte(text), 0o600))
 }
 
 func (w *wine) readFacts(t *testing.T, faults string) (f factsSeen) {
@@ -170,10 +170,7 @@ func (w *wine) study(t *testing.T) {
 	if !*full {
 		return
 	}
-	b, err := os.ReadFile("../studies/power-governor.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile("../../studies/power-governor.toml"))(t)
 	head, rest, _ := strings.Cut(string(b), "[[contrast]]")
 	_, work, ok := strings.Cut(rest, "[workload]")
 	short := strings.NewReplacer("[0.1, 0.5, 0.9]", "[0.1, 0.2]", `"2s"`, `"100ms"`, `"6s"`, `"1s"`, `"10%"`, `"100%"`).Replace(

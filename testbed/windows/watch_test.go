@@ -1,6 +1,6 @@
 //go:build linux && amd64 && system
 
-package testbed
+package windows
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build linux && amd64 && system
 
-package testbed
+package windows
 
 import (
 	"context"
@@ -22,10 +22,10 @@ func (w *wine) postgres(t *testing.T) {
 	w.begin(t)
 	w.setCounters(t, watched)
 	const name = "postgres-15-windows"
-	if out, err := exec.Command("./servers.sh", name).CombinedOutput(); err != nil {
+	if out, err := exec.Command("../servers.sh", name).CombinedOutput(); err != nil {
 		t.Fatalf("servers.sh %s: %v: %s", name, err, out)
 	}
-	bin := testkit.Must(filepath.Abs("dl/servers/" + name + "/bin"))(t)
+	bin := testkit.Must(filepath.Abs("../dl/servers/" + name + "/bin"))(t)
 	data := "Z:" + w32(filepath.Join(w.dir, "pgdata"))
 	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := l.Addr().(*net.TCPAddr).Port

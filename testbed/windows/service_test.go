@@ -1,6 +1,6 @@
 //go:build linux && amd64 && system
 
-package testbed
+package windows
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func (w *wine) service(t *testing.T) {
 	w.begin(t)
 	w.setCounters(t, watched)
 	program := filepath.Join(w.dir, "burn.exe")
-	if out, err := exec.Command("x86_64-w64-mingw32-gcc", "-O2", "-Wall", "-Werror", "-o", program, "wine/burn.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("x86_64-w64-mingw32-gcc", "-O2", "-Wall", "-Werror", "-o", program, "../wine/burn.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	sc := func(args ...string) { _ = w.command(wine64, append([]string{"sc"}, args...)...).Run() }

@@ -1,9 +1,12 @@
 //go:build linux && amd64 && system
 
-package testbed
+// Package windows tries the Windows program under Wine. It does a part of what can be tried, and with -full all of it.
+package windows
 
 import (
+	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,11 +15,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/testkit"
 )
+
+// full tries everything.
+var full = flag.Bool("full", false, "try everything, which takes many minutes")
 
 const wine64, wineserver = "/usr/lib/wine/wine64", "/usr/lib/wine/wineserver"
 
@@ -37,63 +46,59 @@ type wine struct {
 	environ []string
 }
 
-func newWine(t *testing.T) *wine {
+// newWine sets up a Windows of its own for a program that is still being built.
+func newWine(t *testing.T, built func() (program string, err error)) *wine {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	prefix := filepath.Join(dir, "prefix")
 	w := &wine{dir: dir, environ: append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=powrprof,pdh=n,b",
 		"HOSTLAB_DSN=", `POWRPROF_FILE=Z:`+w32(dir)+`\registry`, `PDH_FILE=Z:`+w32(dir)+`\counters`)}
-	if err := os.Mkdir(prefix, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(prefix, 0o700))
 	t.Cleanup(func() { _ = w.command(wineserver, "-k").Run() })
-	built, options := make(chan error, 1), overlay(t, dir)
-	go func() {
-		cmd := exec.Command("go", "build", "-trimpath", "-overlay", options, "-o", filepath.Join(dir, "hostlab.exe"), "../cmd/hostlab")
-		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			err = errors.New(string(out))
-		}
-		built <- err
-	}()
 	for _, args := range [][]string{{wineserver, "-p"}, {wine64, "wineboot", "-i"}} { // -p: the server stays between runs
 		if err := w.command(args[0], args[1:]...).Run(); err != nil {
 			t.Fatalf("%q: %v; scripts/test-deps.sh installs Wine", args, err)
 		}
 	}
-	for _, dll := range [][]string{{"bcryptprimitives", "wine/bcryptprimitives.c", "-ladvapi32"}, {"powrprof", "wine/powrprof.c", "wine/powrprof.def"},
-		{"pdh", "wine/pdh.c"}} {
+	for _, dll := range [][]string{{"bcryptprimitives", "../wine/bcryptprimitives.c", "-ladvapi32"}, {"powrprof", "../wine/powrprof.c", "../wine/powrprof.def"},
+		{"pdh", "../wine/pdh.c"}} {
 		to := filepath.Join(prefix, "drive_c/windows/system32", dll[0]+".dll")
 		args := append([]string{"-shared", "-O2", "-Wall", "-Werror", "-o", to}, dll[1:]...)
 		if out, err := exec.Command("x86_64-w64-mingw32-gcc", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s; scripts/test-deps.sh installs mingw", err, out)
 		}
 	}
-	if err := <-built; err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Link(testkit.Must(built())(t), filepath.Join(dir, "hostlab.exe")))
 	return w
+}
+
+// build begins to build hostlab.exe, and returns what waits for it.
+func build(t *testing.T) (built func() (program string, err error)) {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "hostlab.exe")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-overlay", overlay(t, dir), "-o", program, "../../cmd/hostlab")
+	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	testkit.OK(t, cmd.Start())
+	return sync.OnceValues(func() (string, error) {
+		if err := cmd.Wait(); err != nil {
+			return "", errors.New(out.String())
+		}
+		return program, nil
+	})
 }
 
 // overlay adds a file to Go's library: Wine 8 does not have the call by which Go removes files below an open directory, and answers
 // with another error than those after which Go takes the older call. Its tests take that one by this variable.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(exec.Command("go", "env", "GOROOT").Output())(t)
 	added, list := filepath.Join(dir, "wine.go"), filepath.Join(dir, "overlay.json")
 	to := filepath.Join(strings.TrimSpace(string(root)), "src/internal/syscall/windows/wine_windows.go")
-	err = errors.Join(os.WriteFile(added, []byte("package windows\n\nfunc init() { TestDeleteatFallback = true }\n"), 0o600),
-		os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, to, added), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(added, []byte("package windows\n\nfunc init() { TestDeleteatFallback = true }\n"), 0o600),
+		os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, to, added), 0o600)))
 	return list
 }
 
@@ -111,17 +116,12 @@ func (w *wine) run(t *testing.T, faults string, args ...string) (status int, out
 	t.Helper()
 	cmd := w.command(wine64, append([]string{"./hostlab.exe"}, args...)...)
 	cmd.Env = append(cmd.Env, "POWRPROF_FAULT="+faults, "PDH_FAULT="+faults)
-	file, err := os.Create(filepath.Join(w.dir, "output")) // no pipe: Wine's services would hold it open, and Wait wait for them
-	if err != nil {
-		t.Fatal(err)
-	}
+	// No pipe: Wine's services would hold it open, and Wait wait for them.
+	file := testkit.Must(os.Create(filepath.Join(w.dir, "output")))(t)
 	defer file.Close()
 	cmd.Stdout, cmd.Stderr = file, file
-	err = cmd.Run()
-	b, readErr := os.ReadFile(file.Name())
-	if readErr != nil {
-		t.Fatal(readErr)
-	}
+	err := cmd.Run()
+	b := testkit.Must(os.ReadFile(file.Name()))(t)
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		status = failed.ExitCode()
 	} else if err != nil {
@@ -145,20 +145,14 @@ func (w *wine) try(t *testing.T, status int, pattern, faults string, args ...str
 
 func (w *wine) begin(t *testing.T) {
 	t.Helper()
-	if err := errors.Join(os.WriteFile(filepath.Join(w.dir, "registry"), []byte(schemes), 0o600), os.RemoveAll(w.journal())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(filepath.Join(w.dir, "registry"), []byte(schemes), 0o600), os.RemoveAll(w.journal())))
 }
 
 func (w *wine) journal() string { return filepath.Join(w.dir, "prefix/drive_c/ProgramData/hostlab") }
 
 func (w *wine) registry(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(w.dir, "registry"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return string(testkit.Must(os.ReadFile(filepath.Join(w.dir, "registry")))(t))
 }
 
 // original expects each scheme and value to be as at first, byte by byte, and no journal.
@@ -174,26 +168,28 @@ func (w *wine) original(t *testing.T, what string) {
 	}
 }
 
-// TestWine runs the Windows program under Wine: power settings against the test bed's own powrprof.dll, and other commands as
-// far as Wine can show anything.
+// TestWine runs the Windows program under Wine: power settings against the test bed's own powrprof.dll, and beside that, on
+// another Windows, what watches, as far as Wine can show anything.
 func TestWine(t *testing.T) {
-	w := newWine(t)
-	t.Run("settings", w.settings)
-	t.Run("role", w.role)
-	t.Run("faults", w.faults)
-	t.Run("foreign", w.foreign)
-	t.Run("others", w.others)
-	t.Run("kills", w.kills)
-	t.Run("facts", w.facts)
-	t.Run("watch", w.watch)
-	t.Run("service", w.service)
-	t.Run("instance", w.instance)
-	t.Run("postgres", w.postgres)
-	t.Run("demo", w.demo)
-	t.Run("study", w.study)
-	t.Run("boots", w.boots)
-	t.Run("commands", w.commands)
-	t.Run("ends", w.ends)
+	built := build(t)
+	type step struct {
+		name string
+		try  func(*wine, *testing.T)
+	}
+	for name, steps := range map[string][]step{
+		"settings": {{"settings", (*wine).settings}, {"role", (*wine).role}, {"faults", (*wine).faults}, {"foreign", (*wine).foreign},
+			{"others", (*wine).others}, {"kills", (*wine).kills}, {"study", (*wine).study}, {"boots", (*wine).boots}},
+		"watching": {{"facts", (*wine).facts}, {"watch", (*wine).watch}, {"service", (*wine).service}, {"instance", (*wine).instance},
+			{"postgres", (*wine).postgres}, {"demo", (*wine).demo}, {"commands", (*wine).commands}, {"ends", (*wine).ends}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWine(t, built)
+			for _, s := range steps {
+				t.Run(s.name, func(t *testing.T) { s.try(w, t) })
+			}
+		})
+	}
 }
 
 func (w *wine) settings(t *testing.T) {
@@ -299,9 +295,7 @@ func (w *wine) others(t *testing.T) {
 		0o755: {0, `no experiment on a live service has left anything`, `4 objects set`},
 		0o777: {1, `ProgramData.hostlab may be written to by S-1-1-0`, `ProgramData.hostlab may be written to by S-1-1-0`},
 	} {
-		if err := errors.Join(os.MkdirAll(w.journal(), 0o700), os.Chmod(w.journal(), mode)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(w.journal(), 0o700), os.Chmod(w.journal(), mode)))
 		w.try(t, want.status, want.restore, "", "run", "--restore")
 		w.try(t, want.status, want.set, "", "set", "PERFEPP=90", "--yes")
 		w.begin(t)
@@ -351,9 +345,7 @@ func (w *wine) killed(t *testing.T, random *rand.Rand, fault string, args ...str
 	}
 	cmd := exec.Command(wine64, append([]string{"./hostlab.exe"}, args...)...)
 	cmd.Dir, cmd.Env = w.dir, w.environ
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
