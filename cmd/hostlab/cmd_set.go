@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -113,6 +114,7 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 	if err != nil {
 		return err
 	}
+	sys.Planning = o.dryRun && os.Geteuid() > 0 // which Windows has not
 	p, err := setting.NewPlan(sys, want)
 	if err != nil {
 		return usageError{err}

@@ -208,44 +208,35 @@ func filesText() string {
         these pages: exceptions.md, rollout.md, glossary.md and more`
 }
 
-// variables are those of the environment that hostlab heeds, each with the commands that do; none: all. One that stands
-// for a flag is heeded by those that have it.
+// variables are those of the environment that hostlab heeds, each with the commands that do: by name, or by a flag for
+// which it stands. All heed one that names neither.
 var variables = []struct {
 	name, about string
-	of          []string
-	flag        string
+	of, flags   []string
 }{
-	{dsnVariable, "DSN of a database; it may hold a password", []string{"assess", "run", "workload"}, ""},
-	{storeVariable, "address of the store, in place of --store", []string{"fleet"}, "store"},
-	{"HOSTLAB_PG_BIN", "directory of PostgreSQL's programs, for servers of its own", []string{"run", "workload"}, ""},
+	{dsnVariable, "DSN of a database; it may hold a password", []string{"assess", "run", "workload"}, nil},
+	{storeVariable, "address of the store, in place of --store", []string{"fleet"}, []string{"store"}},
+	{"HOSTLAB_PG_BIN", "directory of PostgreSQL's programs, for servers of its own", []string{"run", "workload"}, nil},
 	{"XDG_STATE_HOME", "for reports, records and journals (~/.local/state)",
-		[]string{"assess", "run", "set", "revert", "verify", "fleet"}, ""},
-	{"XDG_CONFIG_HOME", "for hostlab/config.toml (~/.config)", []string{"assess", "check", "fleet"}, ""},
-	{"NO_COLOR", "if not empty: no colours on a terminal", nil, ""},
+		[]string{"assess", "watch", "run", "set", "revert", "verify"}, []string{"store"}},
+	{"XDG_CONFIG_HOME", "for hostlab/config.toml (~/.config)", []string{"assess", "check"}, []string{"store", "exceptions"}},
+	{"NO_COLOR", "if not empty: no colours on a terminal", nil, nil},
 }
 
 // describeEnvironment adds to the help of each command what it heeds of the environment.
-func describeEnvironment(root *cobra.Command) {
-	describe := func(c *cobra.Command, words func(of []string) bool) {
-		var lines []string
-		for _, v := range variables {
-			if words(v.of) && (v.flag == "" || c.HasSubCommands() || c.Flags().Lookup(v.flag) != nil) {
-				lines = append(lines, fmt.Sprintf("  %-16s %s", v.name, v.about))
-			}
-		}
-		if len(lines) > 0 && c.Long != "" {
-			c.Long += "\n\nEnvironment:\n" + strings.Join(lines, "\n")
+func describeEnvironment(c *cobra.Command) {
+	_, name, below := strings.Cut(c.CommandPath(), " ")
+	var lines []string
+	for _, v := range variables {
+		flagged := slices.ContainsFunc(v.flags, func(f string) bool { return c.Flags().Lookup(f) != nil })
+		if !below || flagged || slices.Contains(v.of, name) {
+			lines = append(lines, fmt.Sprintf("  %-16s %s", v.name, v.about))
 		}
 	}
-	describe(root, func([]string) bool { return true })
-	var walk func(name string, c *cobra.Command)
-	walk = func(name string, c *cobra.Command) {
-		describe(c, func(of []string) bool { return slices.Contains(of, name) })
-		for _, sub := range c.Commands() {
-			walk(name, sub)
-		}
+	if len(lines) > 0 && c.Long != "" {
+		c.Long += "\n\nEnvironment:\n" + strings.Join(lines, "\n")
 	}
-	for _, c := range root.Commands() {
-		walk(c.Name(), c)
+	for _, sub := range c.Commands() {
+		describeEnvironment(sub)
 	}
 }

@@ -117,6 +117,12 @@ func TestEnvironmentIsDescribed(t *testing.T) {
 			}
 		}
 	}
+	for _, name := range []string{"workload scanlock", "workload list", "version", "settings"} {
+		var out bytes.Buffer
+		if run(t.Context(), append(strings.Fields(name), "--help"), streams{nil, &out, &out}); strings.Contains(out.String(), "Environment:") {
+			t.Errorf("hostlab %s heeds no variable, and its help names some:\n%s", name, out.String())
+		}
+	}
 }
 
 // Help names no file of the documentation that the packages do not install.

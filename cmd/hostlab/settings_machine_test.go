@@ -190,7 +190,7 @@ func TestAnotherUsersHome(t *testing.T) {
 		}
 	}
 	sys.FS = readOnly{sys.FS}
-	if status, text := set(setOptions{dryRun: true}); status != exitFailed ||
+	if status, text := set(setOptions{yes: true}); status != exitFailed ||
 		!strings.Contains(text, "cannot set swappiness: /proc/sys/vm/swappiness: ") ||
 		!strings.Contains(text, "CAP_DAC_OVERRIDE") {
 		t.Errorf("set: %d, %s", status, text)

@@ -121,6 +121,14 @@ func (c Check) sees(f *host.Facts, r Role) view {
 // see makes a view of readings alone.
 func see(readings ...reading) view { return view{readings: readings} }
 
+// add puts in readings of a server.
+func (v *view) add(d host.Database, list ...reading) {
+	for _, r := range list {
+		r.of = d.PID
+		v.readings = append(v.readings, r)
+	}
+}
+
 // The subjects by which findings and measurements are joined.
 const (
 	Frequency = "clock"  // governor, EPP, boost, limits, power plan
@@ -146,6 +154,7 @@ type Result struct {
 	Disagree string     `json:"disagree,omitempty"`           // where the sources conflict, and how it was decided
 	Engines  []Engine   `json:"engines,omitempty"`            // that it speaks for; none: any host
 	Remedy   string     `json:"remedy"`                       // commands, one a line; lines that begin with # are remarks
+	Of       []int      `json:"-"`                            // PIDs of the servers that a finding is of; nil: the host
 	Subject  string     `json:"lever,omitempty"`              // by which a finding is joined with measurements
 	Sets     []string   `json:"-"`                            // settings that are advised where something is to be changed
 	// Exception is the one by which a finding is accepted, or was until it expired.

@@ -144,12 +144,12 @@ type want struct {
 	least  uint64
 }
 
-// wanted is the most that is asked for the servers that run, and by which; 0 where none asks.
-func wanted(f *host.Facts, wants []want) (least uint64, by string) {
+// wanted is the most that is asked for the servers that run, and for which; 0 where none asks.
+func wanted(f *host.Facts, wants []want) (least uint64, by host.Database) {
 	for _, w := range wants {
 		for _, d := range servers(f) {
 			if yes, _ := w.engine.is(d); yes && w.least > least {
-				least, by = w.least, d.Product()
+				least, by = w.least, d
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func lookHugePages(f *host.Facts, _ Role) (v view) {
 			continue
 		}
 		r := read(d.HugePages, none(cache))
-		if v.readings = append(v.readings, r, aside(size)); r.bad && v.bad == "" {
+		if v.add(d, r, aside(size)); r.bad && v.bad == "" {
 			v.bad = fmt.Sprintf("%s has a cache of %s, and no huge page", nameOf(d), result.Format(float64(cache), "B"))
 			v.fix = hugePagesFix(f, d, cache)
 		}
@@ -283,8 +283,8 @@ func slesOf(f *host.Facts) (version, pack int, ok bool) {
 
 // ask is what one server wants: any of some values.
 type ask struct {
-	product string
-	values  []string
+	server host.Database
+	values []string
 }
 
 // thpAccepted are the values that suit all servers of a host, the first being what to set, and
@@ -307,9 +307,7 @@ func thpAccepted(f *host.Facts) (accepted []string, asks []ask, unsure *host.Dat
 			accepted = its
 		}
 		accepted = slices.DeleteFunc(slices.Clone(accepted), func(v string) bool { return !slices.Contains(its, v) })
-		if !slices.ContainsFunc(asks, func(a ask) bool { return a.product == d.Product() }) {
-			asks = append(asks, ask{d.Product(), its})
-		}
+		asks = append(asks, ask{d, its})
 	}
 	return accepted, asks, nil
 }
@@ -324,13 +322,18 @@ func lookTHP(f *host.Facts, _ Role) view {
 	case len(accepted) == 0 && now.Value.Active != "":
 		return view{readings: []reading{aside(now)}, absent: "the servers here want different values: " + asked(asks)}
 	}
-	v := see(read(now, func(c host.Choice) bool { return slices.Contains(accepted, c.Active) }).
-		unless(slices.Contains([]string{"always", "madvise", "never"}, now.Value.Active), docsOfTHP))
-	var names []string
-	for _, a := range asks {
-		names = append(names, a.product)
+	judge := func(accepted []string) reading {
+		return read(now, func(c host.Choice) bool { return slices.Contains(accepted, c.Active) }).
+			unless(slices.Contains([]string{"always", "madvise", "never"}, now.Value.Active), docsOfTHP)
 	}
-	who := inWords(names, "and")
+	v := see(judge(accepted))
+	if len(asks) > 0 && slices.Contains(unasked, now.Value.Active) { // no host should have others, whatever runs
+		v.readings = nil
+		for _, a := range asks {
+			v.add(a.server, judge(a.values))
+		}
+	}
+	who := products(servers(f))
 	switch active := now.Value.Active; {
 	case slices.Equal(accepted, unasked) || slices.Contains(accepted, "never") && active == "always":
 	case active == "always":
@@ -346,9 +349,11 @@ func lookTHP(f *host.Facts, _ Role) view {
 
 // asked says what each server wants: "MongoDB always; SAP HANA never".
 func asked(asks []ask) string {
-	parts := make([]string, len(asks))
-	for i, a := range asks {
-		parts[i] = a.product + " " + inWords(a.values, "or")
+	var parts []string
+	for _, a := range asks {
+		if part := a.server.Product() + " " + inWords(a.values, "or"); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
 	}
 	return strings.Join(parts, "; ")
 }

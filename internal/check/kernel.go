@@ -20,7 +20,7 @@ var kernel = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			least, by := wanted(f, shmmniWants)
 			v := see(read(f.Memory.ShmMni, func(n int64) bool { return n >= 0 && uint64(n) >= least }))
-			v.bad = fmt.Sprintf("fewer segments than the %d that are recommended for %s", least, by)
+			v.bad = fmt.Sprintf("fewer segments than the %d that are recommended for %s", least, by.Product())
 			return v
 		},
 		advise: func(f *host.Facts, _ Role) []setting.Assignment {

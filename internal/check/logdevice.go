@@ -93,6 +93,7 @@ func lookWriteCache(f *host.Facts, _ Role) (v view) {
 				v.fix = measureLog(s, "what a commit costs here")
 			}
 			advisable = advisable || r.bad && q.Class != host.ClassVirtual
+			r.of = s.PID
 			v.readings = append(v.readings, r)
 		}
 	}

@@ -164,7 +164,7 @@ func lookNodes(f *host.Facts, _ Role) (v view) {
 		r := readAs(d.NodeMemory, host.Sizes, func([]int64) bool {
 			return !elsewhere || list[at]*4 < all*3 || list[at]*4 < node.Memory.Or(0) || all < largeCache/8
 		})
-		v.readings = append(v.readings, r, needed(d.Limits.Affinity), needed(f.Topology.Online))
+		v.add(d, r, needed(d.Limits.Affinity), needed(f.Topology.Online))
 		if !r.bad || v.bad != "" {
 			continue
 		}

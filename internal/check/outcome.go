@@ -22,6 +22,7 @@ type reading struct {
 	bad     bool
 	context bool   // shown as evidence, but decides nothing
 	needed  bool   // without it the others mean nothing
+	of      int    // PID of the server that it is of, or for which it is judged; 0: the host
 	why     string // it is unknown, as a sentence; "": by its state and value
 }
 

@@ -73,6 +73,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 			subject = ""
 		}
 		if o.Status == Finding {
+			o.Of = owners(f, c, wrong(v.readings))
 			for _, a := range c.advised(f, role) {
 				o.Sets = append(o.Sets, a.Name)
 			}
@@ -82,6 +83,22 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree,
 		subject
 	return o
+}
+
+// owners are the servers of what is not as it should be. Where no reading has one, it is of all that the check speaks
+// for.
+func owners(f *host.Facts, c Check, wrong []reading) (pids []int) {
+	for _, r := range wrong {
+		if pids = append(pids, r.of); r.of != 0 {
+			continue
+		}
+		pids = nil
+		for _, d := range of(c.For, servers(f)) {
+			pids = append(pids, d.PID)
+		}
+		return pids
+	}
+	return pids
 }
 
 // withoutServer is the answer of a check whose servers are not seen: unknown where /proc is hidden.

@@ -39,7 +39,7 @@ var scheduler = []Check{
 				if d.HugePages.Or(0) > 0 || model.bad && huge.unknown() {
 					one = huge
 				}
-				v.readings = append(v.readings, one, aside(d.SharedMemory))
+				v.add(d, one, aside(d.SharedMemory))
 			}
 			return v
 		},
@@ -106,7 +106,7 @@ func lookTorn(f *host.Facts, _ Role) (v view) {
 			}
 			torn := off || slices.ContainsFunc(queues, func(q host.BlockDevice) bool { return q.AtomicWrite.Or(0) < page })
 			for _, q := range queues {
-				v.readings = append(v.readings, read(q.AtomicWrite, func(int64) bool { return torn }))
+				v.add(d, read(q.AtomicWrite, func(int64) bool { return torn }))
 			}
 			if !torn && len(queues) > 0 {
 				v.bad = fmt.Sprintf("%s guards against torn pages (%s), on a device that tears none", nameOf(d), setting)

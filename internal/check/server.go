@@ -106,7 +106,7 @@ func lookOOM(f *host.Facts, _ Role) (v view) {
 	strict := mode.State == host.StateOK && mode.Value == 2
 	for _, d := range of(engines("postgresql"), f.Databases) {
 		r := read(d.OOMScoreAdj, func(adj int64) bool { return adj <= lastKilled || strict })
-		if v.readings = append(v.readings, r); r.bad {
+		if v.add(d, r); r.bad {
 			v.fix = v.fix.and(oomFix(d))
 		}
 	}
@@ -162,7 +162,7 @@ func lookMemoryLimit(f *host.Facts, _ Role) (v view) {
 			v.bad += map[bool]string{true: "; "}[v.bad != ""] + nameOf(d) + " " + inWords(what, "and")
 			v.fix = v.fix.and(memoryFix(d, needs))
 		}
-		v.readings = append(append(v.readings, limits...), aside(l.MemoryEvents))
+		v.add(d, append(limits, aside(l.MemoryEvents))...)
 	}
 	return v
 }
@@ -219,7 +219,7 @@ func lookUlimits(f *host.Facts, _ Role) (v view) {
 		if unlimited := r.state == host.StateAbsent && d.Limits.Affinity.State == host.StateOK; unlimited {
 			r = reading{path: cmp.Or(limit.Source, noSource), value: "unlimited", state: host.StateOK}
 		}
-		if v.readings = append(v.readings, r); !r.bad {
+		if v.add(d, r); !r.bad {
 			continue
 		}
 		if v.bad != "" {
@@ -253,7 +253,7 @@ func lookRemoveIPC(f *host.Facts, _ Role) (v view) {
 	known := off || slices.Contains([]string{"yes", "y", "true", "t", "on", "1"}, set)
 	for _, d := range of(engines("postgresql", "oracle"), f.Databases) {
 		r := readAs(d.UID, strconv.Itoa, func(id int) bool { return id <= lastSystemUID || off })
-		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
+		if v.add(d, r); r.bad && v.bad == "" {
 			v.bad = nameOf(d) + " runs under a login account, and loses its shared memory when that user logs out"
 		}
 	}

@@ -235,7 +235,7 @@ func logs(f *host.Facts) []host.Storage {
 	for _, d := range f.Databases {
 		for _, l := range append([]host.ServerLog{{Purpose: d.Kind + " log", Dir: d.LogDir}}, d.MoreLogs...) {
 			if whole(l.Dir).unknown() {
-				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), Class: l.Dir,
+				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), PID: d.PID, Class: l.Dir,
 					Options: l.Dir})
 			}
 		}
@@ -267,7 +267,7 @@ var measureDisk = remedy{
 
 // ofLog puts the log's place after the path of a reading.
 func ofLog(r reading, s host.Storage) reading {
-	r.path += " (" + lies(s) + ")"
+	r.path, r.of = r.path+" ("+lies(s)+")", s.PID
 	return r
 }
 

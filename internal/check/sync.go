@@ -27,7 +27,7 @@ func lookSync(f *host.Facts, _ Role) (v view) {
 			faults = innodbFaults(f, d)
 		}
 		for _, x := range append(faults, preloaded(d)...) {
-			v.readings = append(v.readings, x.reading)
+			v.add(d, x.reading)
 			lost = v.note(d, x.reading, x.what, x.fix) && x.loses || lost
 		}
 	}

@@ -51,8 +51,8 @@ func sapOnOldSLES(f *host.Facts) bool {
 func lookAIO(f *host.Facts, _ Role) view {
 	limit, used := f.Kernel.AIOMaxNr, f.Kernel.AIONr
 	if least, by := wanted(f, aioWants); least > 0 {
-		v := see(read(limit, atLeast(min(least, math.MaxInt64))), aside(used)) // as good as none
-		v.bad = fmt.Sprintf("fewer than the %d that are recommended for %s", least, by)
+		v := view{bad: fmt.Sprintf("fewer than the %d that are recommended for %s", least, by.Product())}
+		v.add(by, read(limit, atLeast(min(least, math.MaxInt64))), aside(used)) // as good as none
 		return v
 	}
 	v := see(read(limit, func(n uint64) bool {
@@ -76,13 +76,14 @@ func adviseAIO(f *host.Facts, _ Role) []setting.Assignment {
 func lookMaps(f *host.Facts, _ Role) view {
 	limit := f.Memory.MaxMapCount
 	least, by := wanted(f, mapsWants)
-	weak := false // nobody is near the limit yet
+	what, weak := by.Product(), false // nobody is near the limit yet
 	if n, of := mappingsOfConnections(f); n > least {
 		weak = uint64(max(limit.Or(0), 0)) >= least
+		what = fmt.Sprintf("%d connections of %s", n/mapsForConnection, of.Product())
 		least, by = n, of
 	}
-	v := see(read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least }).need())
-	v.bad = fmt.Sprintf("fewer than the %d that are recommended for %s", least, by)
+	v := view{bad: fmt.Sprintf("fewer than the %d that are recommended for %s", least, what)}
+	v.add(by, read(limit, func(n int64) bool { return n >= 0 && uint64(n) >= least }).need())
 	for _, d := range servers(f) {
 		if of(forAll(mapsWants), []host.Database{d}) != nil {
 			continue
@@ -92,7 +93,7 @@ func lookMaps(f *host.Facts, _ Role) view {
 		if r.bad && !v.readings[0].bad {
 			v.bad = fmt.Sprintf("%s has %d mappings, more than %.0f %% of the limit", nameOf(d), d.Maps.Value, 100*mostUsed)
 		}
-		if v.readings = append(v.readings, r); d.Kind == "mongodb" {
+		if v.add(d, r); d.Kind == "mongodb" {
 			const admits = "maxIncomingConnections"
 			most := ofSetting(whole(d.Setting(admits)), admits)
 			most.context = !most.unknown() // without it, nobody knows how many mappings connections may take
@@ -113,9 +114,9 @@ const (
 	mapsForConnection = 2 // its thread's stack, and the guard page
 )
 
-// mappingsOfConnections is how many mappings the connections of a MongoDB take when all are open, by whose product; 0
-// where that is not known.
-func mappingsOfConnections(f *host.Facts) (least uint64, by string) {
+// mappingsOfConnections is how many mappings the connections of a MongoDB take when all are open, and of which; 0 where
+// that is not known.
+func mappingsOfConnections(f *host.Facts) (least uint64, by host.Database) {
 	for _, d := range of(engines("mongodb"), f.Databases) {
 		most, set := float64(mostConnections), d.Setting("maxIncomingConnections")
 		if n, err := strconv.ParseUint(set.Or(""), 10, 31); err == nil {
@@ -130,7 +131,7 @@ func mappingsOfConnections(f *host.Facts) (least uint64, by string) {
 			continue
 		}
 		if n := uint64(mapsForConnection * math.Floor(most)); n > least {
-			least, by = n, fmt.Sprintf("%.0f connections of %s", math.Floor(most), d.Product())
+			least, by = n, d
 		}
 	}
 	return least, by

@@ -115,7 +115,7 @@ func lookQuota(f *host.Facts, _ Role) (v view) {
 			v.readings = append(v.readings, quota, whole(list), stops)
 			continue
 		}
-		v.readings = append(v.readings, quota, aside(list), stops)
+		v.add(d, quota, aside(list), stops)
 		if quota.bad || stops.bad {
 			v.bad = fmt.Sprintf("%s has %s of quota, and its threads may run on %s", nameOf(d), quota.value,
 				screen.Plural(cpus, "CPU", "CPUs"))
@@ -145,7 +145,7 @@ func lookAffinity(f *host.Facts, _ Role) (v view) {
 		}
 		allowed := d.Limits.Affinity
 		r := read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 })
-		if v.readings = append(v.readings, r); r.bad && v.bad == "" {
+		if v.add(d, r); r.bad && v.bad == "" {
 			lacks := missing(online.Value, allowed.Value)
 			elsewhere := missing(lacks, f.Topology.Isolated.Or(nil))
 			v.bad = fmt.Sprintf("%s may use %d of %s", nameOf(d), len(allowed.Value),

@@ -106,7 +106,7 @@ func CPUs(ctx context.Context) *Topology {
 func logsOf(servers []Database) (asked []PathQuery) {
 	for _, d := range servers {
 		if dir, ok := d.LogDir.Get(); ok {
-			asked = append(asked, PathQuery{Path: dir, Purpose: d.Kind + " log"})
+			asked = append(asked, PathQuery{dir, d.Kind + " log", d.PID})
 		}
 	}
 	return asked
@@ -122,7 +122,7 @@ func readMoreLogs(t Tree, servers []Database, known []Storage) (list []Storage) 
 				continue
 			}
 			s := StorageOf(t, dir)
-			s.Purpose = l.Purpose
+			s.Purpose, s.PID = l.Purpose, d.PID
 			if !slices.ContainsFunc(slices.Concat(known, list), func(o Storage) bool { return o.sameMount(s) }) {
 				list = append(list, s)
 			}
@@ -143,7 +143,7 @@ func readData(t Tree, servers []Database) []Storage {
 	for _, d := range servers {
 		if dir, ok := d.DataDir.Get(); ok && dir != d.LogDir.Or("") {
 			s := StorageOf(t, dir)
-			s.Purpose = d.Kind + " data"
+			s.Purpose, s.PID = d.Kind+" data", d.PID
 			list = append(list, s)
 		}
 	}

@@ -309,6 +309,7 @@ type Virt struct {
 type Storage struct {
 	Path       string       `json:"path"`    // as asked
 	Purpose    string       `json:"purpose"` // "log-dir", or "postgres log" and the like
+	PID        int          `json:"-"`       // of the server whose it is; 0: of none, or it is not known
 	Resolved   Fact[string] `json:"resolved"`
 	MountPoint Fact[string] `json:"mount_point"`
 	FSType     Fact[string] `json:"fs_type"`

@@ -15,6 +15,7 @@ import (
 // "log-dir" or "postgresql log".
 type PathQuery struct {
 	Path, Purpose string
+	PID           int // of the server whose path it is; 0: of none
 }
 
 // answerWithin is how long a path of the machine itself may take. Paths on a
@@ -25,7 +26,7 @@ func readStorage(t Tree, q []PathQuery) ([]Storage, []BlockDevice) {
 	list := make([]Storage, 0, len(q))
 	for _, ask := range q {
 		s := StorageOf(t, ask.Path)
-		s.Purpose = ask.Purpose
+		s.Purpose, s.PID = ask.Purpose, ask.PID
 		list = append(list, s)
 	}
 	return list, block{t}.disks()

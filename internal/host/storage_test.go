@@ -282,7 +282,7 @@ func TestStorageFacts(t *testing.T) {
 	} {
 		testkit.Same(t, c.want, c.got)
 	}
-	list, disks := readStorage(tr, []PathQuery{{"/", "log-dir"}, {"/ro", "postgresql log"}})
+	list, disks := readStorage(tr, []PathQuery{{"/", "log-dir", 0}, {"/ro", "postgresql log", 7}})
 	if len(list) != 2 || list[0].Purpose != "log-dir" || list[1].Purpose != "postgresql log" {
 		t.Errorf("storage %+v", list)
 	}

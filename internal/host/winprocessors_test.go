@@ -104,7 +104,7 @@ func TestWindowsSQLServers(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || count.Value != 2 {
 		t.Errorf("%+v\n%s", count, d)
 	}
-	testkit.Same(t, []PathQuery{{`E:\erp`, "mssql log"}, {`L:\log`, "mssql log"}}, windowsLogs(list))
+	testkit.Same(t, []PathQuery{{`E:\erp`, "mssql log", 0}, {`L:\log`, "mssql log", 0}}, windowsLogs(list))
 	denied := func(string) (Service, error) { return Service{}, fs.ErrPermission }
 	if _, list := windowsSQLServers(reg, denied); list[0].State.State != StateDenied || list[0].PID.State != StateDenied {
 		t.Errorf("%+v", list[0])

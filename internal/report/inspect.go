@@ -58,7 +58,7 @@ func Inspect(ctx context.Context, o Options) (*Observed, *host.Facts, error) {
 	}
 	defer t.close()
 	seen := &Observed{Schema: Schema, Tool: o.Tool, Started: started, Role: o.Role, Place: t.log.dir, LogDirWhy: t.log.why,
-		OnlyService: o.OnlyService, Experiments: o.Experiments, Answered: t.answered(facts),
+		OnlyService: o.OnlyService, Experiments: o.Experiments, Answered: t.answered(facts), Own: t.own(facts),
 		Accepted: check.OnHost(o.Accepted, facts.Identity.Hostname.Or(""))}
 	if t.log.none == "" {
 		seen.LogDir = t.log.dir

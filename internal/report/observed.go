@@ -19,7 +19,6 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
-	"hostlab/internal/service"
 	"hostlab/internal/trust"
 	"hostlab/internal/watch"
 )
@@ -44,6 +43,7 @@ type Observed struct {
 	Experiments map[string]lever.Evidence `json:"experiments,omitempty"`
 	Accepted    []check.Exception         `json:"exceptions,omitempty"` // findings that are accepted on this host
 	Answered    *answered                 `json:"answered,omitempty"`   // nil: no server of this host was asked
+	Own         []int                     `json:"own,omitempty"`        // PIDs of the servers that the service is or holds
 }
 
 // answered is what the server of a process said of its settings.
@@ -102,61 +102,24 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 			d.Answered(s.Answered.Source, s.Answered.Values)
 		}
 	}
-	shop := s.Minute != nil && s.Minute.Service.Kind == service.Demo
-	judged := facts
-	if shop { // whose host may have servers that are not watched
-		judged = beside(facts, nil)
-	}
-	a.Facts, a.Results = facts, check.Accept(check.Run(judged, s.Role, check.All()), s.Accepted, "", s.Started)
-	for i := range a.Results {
-		if r := &a.Results[i]; shop && r.Engines != nil && r.Status == check.NotApplicable {
-			r.Detail = "the demo is watched, and no server of this host"
+	a.Facts, a.Results = facts, check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started)
+	judged, its := *facts, a.Results
+	if s.Minute != nil && !s.Minute.Service.Near { // the host may have servers that are not watched
+		owns := func(pid int) bool { return slices.Contains(s.Own, pid) }
+		judged.Databases = slices.DeleteFunc(slices.Clone(facts.Databases),
+			func(d host.Database) bool { return !owns(d.PID) })
+		a.Others = map[string]bool{}
+		for _, r := range a.Results {
+			a.Others[r.ID] = r.Of != nil && !slices.ContainsFunc(r.Of, owns)
 		}
+		its = slices.DeleteFunc(slices.Clone(its), func(r check.Result) bool { return a.Others[r.ID] })
 	}
 	for i := range s.Runs {
 		s.Runs[i].Measurements = s.Probes[i]
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
-	if own := s.own(facts); own != nil && !shop {
-		a.Others = map[string]bool{}
-		for i, r := range check.Run(beside(facts, own), s.Role, check.All()) {
-			a.Others[r.ID] = a.Results[i].Status == check.Finding && r.Status != check.Finding
-		}
-	}
-	its := slices.DeleteFunc(slices.Clone(a.Results), func(r check.Result) bool { return a.Others[r.ID] })
-	a.Levers, a.Verdict.Text = lever.Platform(s.Role, judged, its, a.Runs)
+	a.Levers, a.Verdict.Text = lever.Platform(s.Role, &judged, its, a.Runs)
 	a.Warnings = slices.Concat(a.Warnings, check.Lapsed(a.Results))
-}
-
-// own is the server of this host that was watched; nil: none was.
-func (s *Observed) own(facts *host.Facts) *host.Database {
-	if s.Minute == nil {
-		return nil
-	}
-	return s.Minute.Service.Server(slices.Concat(facts.Servers(), facts.Apps))
-}
-
-// beside are the facts of a host as if it had one server, own, or none.
-func beside(facts *host.Facts, own *host.Database) *host.Facts {
-	out := *facts
-	out.Databases, out.Apps, out.Data = nil, nil, nil
-	dirs := []string{}
-	if own != nil {
-		out.Databases = []host.Database{*own}
-		dirs = append(dirs, own.LogDir.Or(""), own.DataDir.Or(""))
-		for _, l := range own.MoreLogs {
-			dirs = append(dirs, l.Dir.Or(""))
-		}
-	}
-	has := func(on host.Storage) bool { return on.Path != "" && slices.Contains(dirs, on.Path) }
-	for _, on := range facts.Data {
-		if has(on) {
-			out.Data = append(out.Data, on)
-		}
-	}
-	out.Storage = slices.DeleteFunc(slices.Clone(facts.Storage),
-		func(on host.Storage) bool { return on.Purpose != logDir && !has(on) })
-	return &out
 }
 
 // Save writes what was seen, with what facts are read from.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
@@ -169,6 +170,20 @@ func (t *target) answered(facts *host.Facts) *answered {
 		return nil
 	}
 	return &answered{own.PID, t.source.Server().Platform}
+}
+
+// own are the servers of this host that the watched service is or holds.
+func (t *target) own(facts *host.Facts) (pids []int) {
+	if t.of == nil || !t.of.Here() {
+		return nil
+	}
+	members := append(t.of.Members(), t.of.PID)
+	for _, d := range slices.Concat(facts.Servers(), facts.Apps) {
+		if slices.Contains(members, d.PID) {
+			pids = append(pids, d.PID)
+		}
+	}
+	return pids
 }
 
 // warnings are doubts about what is watched, and where commits were timed.

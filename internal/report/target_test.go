@@ -58,37 +58,23 @@ func TestOnlyService(t *testing.T) {
 	}
 }
 
-// Beside the demo no server of the host is judged, which is not watched.
-func TestDemoAlone(t *testing.T) {
-	facts := &host.Facts{Databases: []host.Database{{Kind: "postgresql", PID: 306, OOMScoreAdj: host.Fact[int64]{State: host.StateOK}}},
-		Storage: []host.Storage{{Path: "/dev/shm/wal", Purpose: "postgresql log", Class: host.Known(host.ClassMemory, "", "mountinfo")}}}
-	for kind, want := range map[service.Kind]check.Status{service.Demo: check.NotApplicable, service.Database: check.Finding} {
-		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{Kind: kind}}}
-		for _, r := range s.Assessment(host.Tree{Root: t.TempDir()}, facts).Results {
-			if (r.ID == "SRV-002" || r.ID == "STO-006") && r.Status != want {
-				t.Errorf("%s: %s, %s: %s", kind, r.ID, r.Status, r.Detail)
-			}
-		}
-	}
-}
-
 // What a check finds on another server of the host comes last, and says so.
 func TestOthersLast(t *testing.T) {
 	server := func(pid int, log string) host.Database {
 		return host.Database{Kind: "postgresql", PID: pid, LogDir: host.Known(log, "", "/proc"),
 			OOMScoreAdj: host.Known[int64](0, "", "/proc")}
 	}
-	on := func(dir, class string) host.Storage {
-		return host.Storage{Path: dir, Purpose: "postgresql log", Class: host.Known(class, "", "mountinfo")}
+	on := func(dir string, pid int, class string) host.Storage {
+		return host.Storage{Path: dir, Purpose: "postgresql log", PID: pid, Class: host.Known(class, "", "mountinfo")}
 	}
 	facts := &host.Facts{Databases: []host.Database{server(306, "/dev/shm/wal"), server(307, "/srv/wal")},
-		Storage: []host.Storage{on("/dev/shm/wal", host.ClassMemory), on("/srv/wal", host.ClassNVMe)}}
-	for pid, first := range map[int]bool{306: true, 307: false} {
-		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{Kind: service.Database, PID: pid}}}
+		Storage: []host.Storage{on("/dev/shm/wal", 306, host.ClassMemory), on("/srv/wal", 307, host.ClassNVMe)}}
+	for pid, first := range map[int]bool{306: true, 307: false, 8: false, 0: false} { // nginx, and the demo
+		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{PID: pid}}, Own: []int{pid}}
 		a := s.Assessment(host.Tree{Root: t.TempDir()}, facts)
 		found := a.found()
-		testkit.Is(t, first, found[0].ID == "STO-006", pid)
-		testkit.Is(t, !first, found[len(found)-1].ID == "STO-006", pid)
+		testkit.Is(t, !first && pid > 300, found[len(found)-1].ID == "STO-006", pid)
+		testkit.Is(t, pid < 300, a.whose("SRV-002") != "", pid)
 		testkit.Is(t, first, a.whose("STO-006") == "", pid)
 		for i := range a.Levers {
 			if l := &a.Levers[i]; l.Name == lever.Log {

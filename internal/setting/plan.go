@@ -3,6 +3,7 @@ package setting
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -219,12 +220,14 @@ func (s Setting) step(sys *System, o Object, want string) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
+	step := Step{Setting: s.Name, Object: o, From: from, To: to}
 	if from != to || s.Held {
-		if err := sys.FS.Writable(o.Path); err != nil {
+		err := sys.FS.Writable(o.Path)
+		step.Barred = sys.Planning && errors.Is(err, fs.ErrPermission)
+		if err != nil && !step.Barred {
 			return Step{}, unsettable{errors.New(s.refuse(o, to, err).Reason)}
 		}
 	}
-	step := Step{Setting: s.Name, Object: o, From: from, To: to}
 	if to != want {
 		step.Want = want
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -291,3 +292,21 @@ func TestWorkPutsBack(t *testing.T) {
 	testkit.Is(t, 0, len(m.disk), "the journal is still there", m.disk)
 	t.Logf("%d calls, %d writes", m.calls, len(m.writes))
 }
+
+// A plan of what root could write has what this user may not write, and marks it.
+func TestPlanOfAnotherUser(t *testing.T) {
+	b := newBench(t)
+	b.sys.FS = barred{b.sys.FS}
+	if p := b.plan("swappiness=10"); len(p.Steps) > 0 || len(p.Skipped) != 1 {
+		t.Errorf("a user who may not write it would set it: %+v", p)
+	}
+	b.sys.Planning = true
+	if p := b.plan("swappiness=10"); len(p.Steps) != 1 || p.Barred() != 1 || p.Skipped != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
+// barred are files that this user may read alone.
+type barred struct{ FS }
+
+func (barred) Writable(string) error { return syscall.EACCES }

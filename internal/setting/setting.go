@@ -211,6 +211,8 @@ type Step struct {
 	To   string `json:"to,omitempty"`   // what will be written, or is to be put back
 	Want string `json:"want,omitempty"` // what a person asked for, where that differs: "max"
 	Note string `json:"note,omitempty"` // how To comes from Want, or what the kernel will make of To; or ""
+	// of a plan with --dry-run: this user may not write it
+	Barred bool `json:"barred,omitempty"`
 }
 
 // Plan is what would be written, in order, and what could not be.
@@ -230,6 +232,16 @@ func (p *Plan) Outcomes() []Outcome { return append(as(p.Steps, Planned), as(p.S
 
 // Left are the objects that nothing is to be written to: the Same and the Skipped ones.
 func (p *Plan) Left() []Outcome { return append(as(p.Same, Same), p.Skipped...) }
+
+// Barred are the steps that this user may not write.
+func (p *Plan) Barred() (n int) {
+	for _, s := range p.Steps {
+		if s.Barred {
+			n++
+		}
+	}
+	return n
+}
 
 func as(steps []Step, r Result) (list []Outcome) {
 	for _, s := range steps {

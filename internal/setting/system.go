@@ -23,6 +23,8 @@ type System struct {
 	Now  func() time.Time
 	// Missing is why this machine has no settings at all; nil: it may have some.
 	Missing error
+	// Planning is a plan of what root could write: a right that this user lacks keeps nothing out of it.
+	Planning bool
 
 	settings func() []Setting    // those of Windows, or a test's; nil: All
 	pause    func(time.Duration) // until the kernel has done what it does after a write; nil: at once

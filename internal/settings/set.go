@@ -22,6 +22,13 @@ func Preview(sys *setting.System, p *setting.Plan, notes []string, data any, dry
 		switch {
 		case dry:
 			now = screen.Count(n, "object") + " would change. Nothing was changed: --dry-run."
+			switch barred := p.Barred(); barred {
+			case 0:
+			case n:
+				now += " It takes root to change " + map[bool]string{true: "it.", false: "them."}[n == 1]
+			default:
+				now += fmt.Sprintf(" It takes root to change %d of them.", barred)
+			}
 		case refused:
 			now = screen.Count(n, "object") + " could change; nothing was changed."
 		}

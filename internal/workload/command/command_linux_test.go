@@ -191,8 +191,7 @@ func TestFailures(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		"not in PATH": {run("gziip-none"), `parameter run: no program "gziip-none" in PATH (` + os.Getenv("PATH") +
-			"); check the spelling, or give its path"},
+		"not in PATH":    {run("gziip-none"), `parameter run: no program "gziip-none" in PATH; check the spelling, or give its path`},
 		"beside":         {run("plain"), `write "./plain"`},
 		"no such file":   {run("./none"), "no program " + filepath.Join(dir, "none") + "; relative paths start at " + dir},
 		"not executable": {run("./plain"), "may not be executed; chmod +x"},

@@ -183,7 +183,7 @@ func find(name, base string) (string, error) {
 		if info, serr := os.Stat(filepath.Join(base, name)); serr == nil && !info.IsDir() {
 			hint = fmt.Sprintf("for the file in %s write %q", base, "./"+name)
 		}
-		return "", workload.Wrong("run", fmt.Sprintf("no program %q in PATH (%s)", name, os.Getenv("PATH")), hint)
+		return "", workload.Wrong("run", fmt.Sprintf("no program %q in PATH", name), hint)
 	}
 	path, err := exec.LookPath(workload.Under(base, name))
 	switch {
