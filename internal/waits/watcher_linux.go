@@ -27,6 +27,7 @@ type Watcher struct {
 	last    time.Time // look
 	census  time.Time // when all threads were listed last
 	dead    []Thread
+	used    proc.Accounts
 	buf     [512]byte
 	network map[int]string    // of processes
 	asked   map[string]*asked // by network
@@ -140,7 +141,7 @@ func (w *Watcher) count(now time.Time) {
 				}
 			}
 			clear(t.files)
-			ran, err := id.used()
+			ran, err := w.ran(id)
 			switch idle := err == nil && ran == t.ran; {
 			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
 				w.dead = append(w.dead, id)
@@ -188,13 +189,14 @@ func (t *watched) close() {
 func (w *Watcher) forget(id Thread) {
 	if t := w.threads[id]; t != nil {
 		t.close()
+		w.used.Forget(int64(id.TID))
 		delete(w.threads, id)
 	}
 }
 
-// used is for how long the thread was on a CPU or ready for one.
-func (id Thread) used() (time.Duration, error) {
-	on, ready, err := proc.Schedstat(fmt.Sprintf("%d/task/%d", id.PID, id.TID))
+// ran is for how long a thread was on a CPU or ready for one.
+func (w *Watcher) ran(id Thread) (time.Duration, error) {
+	on, ready, err := w.used.Read(int64(id.TID))
 	return on + ready, err
 }
 
