@@ -137,15 +137,12 @@ func loopback(pid int, own map[uint64]bool) map[uint64]bool {
 	}
 	at := func(ip net.IP, port uint64) end { return end{ip.String(), port} } // one text for an address of either family
 	mine, all := map[[2]end]bool{}, map[uint64][2]end{}
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
-		lines, _ := list()
-		for _, l := range lines {
-			ends := [2]end{at(l.LocalAddr, l.LocalPort), at(l.RemAddr, l.RemPort)}
-			if all[l.Inode] = ends; own[l.Inode] {
-				mine[ends] = true
-			}
+	eachTCP(fs, func(x *inetSocket) {
+		ends := [2]end{at(x.local, x.localPort), at(x.remote, x.remotePort)}
+		if all[x.inode] = ends; own[x.inode] {
+			mine[ends] = true
 		}
-	}
+	})
 	for inode, ends := range all {
 		if mine[[2]end{ends[1], ends[0]}] && inode != 0 {
 			found[inode] = true

@@ -29,21 +29,11 @@ type Watcher struct {
 	dead    []Thread
 	used    proc.Accounts
 	buf     [512]byte
-	network map[int]string    // of processes
-	asked   map[string]*asked // by network
+	sockets sockets
 	groups  proc.Freezers
 	follow  time.Time // that groups may be found anew
 	frosted bool      // this look has asked who is frozen
 }
-
-// asked are the connected sockets of a network, by inode, with the server that is asked by one; "": it serves others.
-type asked struct {
-	next    time.Time // that they may be listed anew
-	servers map[uint64]string
-}
-
-// listPause is how many times as long as it took nobody lists sockets again.
-const listPause = 2000
 
 // every is the time between two censuses.
 const every = time.Second
@@ -62,13 +52,13 @@ func (t *watched) active() bool { return t.stat >= 0 }
 
 // Open begins to watch the threads of processes, which pids lists anew at each census.
 func Open(pids func() []int) *Watcher {
-	return &Watcher{pids: pids, threads: map[Thread]*watched{}, network: map[int]string{}, asked: map[string]*asked{},
-		tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+	return &Watcher{pids: pids, threads: map[Thread]*watched{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
 // Close books what is left, and lets go of all threads.
 func (w *Watcher) Close() {
 	w.count(time.Now())
+	w.sockets.share(w.tally.Looks)
 	for id := range w.threads {
 		w.forget(id)
 	}
@@ -306,8 +296,8 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	out := Wait{Kind: kind, Blocked: blocked}
 	all := bytes.Fields(args)
 	if polls[number] {
-		if server := w.polled(id, t, all); server != "" {
-			out.Kind, out.On = Server, server
+		if out.On = w.polled(id, t, all); out.On != "" && !strings.HasPrefix(out.On, unlisted) {
+			out.Kind = Server
 		}
 		return out, nil
 	}
@@ -323,11 +313,17 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		out.Kind = Peer
 	}
 	if out.Kind == Peer {
-		if server := w.server(id.PID, out.On); server != "" {
+		server := w.sockets.server(id.PID, int64(fd), out.On) //nolint:gosec // likewise
+		fresh := strings.HasPrefix(server, unlisted)
+		switch {
+		case server != "" && !fresh:
 			out.Kind, out.On = Server, server
-		}
-		if out.Kind == Peer && pushes[number] {
+			return out, nil
+		case pushes[number]:
 			out.Kind = Push
+			return out, nil
+		case fresh:
+			out.On = server
 			return out, nil
 		}
 		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
@@ -346,32 +342,6 @@ func (w *Watcher) frozen(pid int) string {
 
 func hexadecimal(text []byte) (uint64, error) {
 	return strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
-}
-
-// server is the address of the server that a process asks by a socket, as its descriptor names it; "": it asks none.
-func (w *Watcher) server(pid int, socket string) string {
-	inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
-	if err != nil {
-		return ""
-	}
-	network, known := w.network[pid]
-	if !known {
-		network = proc.Network(pid)
-		w.network[pid] = network
-	}
-	of := w.asked[network]
-	if of == nil {
-		of = &asked{}
-		w.asked[network] = of
-	}
-	if address, known := of.servers[inode]; known {
-		return address
-	}
-	if began := time.Now(); !began.Before(of.next) { // one that came since then
-		of.servers = proc.Servers(pid)
-		of.next = began.Add(max(every, listPause*time.Since(began)))
-	}
-	return of.servers[inode]
 }
 
 // manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.
@@ -402,7 +372,7 @@ func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 		if fd < 0 {
 			continue
 		}
-		server := w.server(id.PID, t.file(id, int64(fd)))
+		server := w.sockets.server(id.PID, int64(fd), t.file(id, int64(fd)))
 		if server == "" {
 			return ""
 		}
@@ -427,6 +397,9 @@ func (t *watched) file(id Thread, fd int64) string {
 	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "pipe:"):
 		name, _, _ = strings.Cut(name, ":") // anon_inode:[eventfd]
 	}
-	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
-	return t.files[fd]
+	name = strings.TrimSuffix(name, " (deleted)")
+	if !strings.HasPrefix(name, "socket:") { // whose number the next one may get at once
+		t.files[fd] = name
+	}
+	return name
 }
