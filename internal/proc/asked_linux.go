@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
-	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -90,11 +89,9 @@ func namespace(pid int, kind string) string {
 const (
 	established = 1
 	connecting  = 2 // nobody has answered yet
+	ended       = 6 // it was closed at this end first (TIME_WAIT)
 	listening   = 10
 )
-
-// overUDP ends the address of a server that is asked over UDP, as in 10.0.0.2:53/udp.
-const overUDP = "/udp"
 
 // unconnected is the state of a UDP socket that takes what anybody sends (TCP_CLOSE).
 const unconnected = 7
@@ -111,7 +108,7 @@ type inetSocket struct {
 func (x *inetSocket) server() string {
 	at := net.JoinHostPort(x.remote.String(), strconv.FormatUint(x.remotePort, 10))
 	if x.udp {
-		at += overUDP
+		at += OverUDP
 	}
 	return at
 }
@@ -169,7 +166,7 @@ func askedInet(fs procfs.FS, each lists) map[uint64]string {
 // another host's.
 func Listener(asker int, address string) int {
 	inodes := map[uint64]bool{}
-	plain, udp := strings.CutSuffix(address, overUDP)
+	plain, udp := strings.CutSuffix(address, OverUDP)
 	if host, text, err := net.SplitHostPort(plain); err == nil && !strings.HasPrefix(address, "/") {
 		port, _ := strconv.ParseUint(text, 10, 16)
 		fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(asker)))
@@ -312,101 +309,4 @@ func FileOf(pid int, file string) string {
 		return filepath.Join("/proc", strconv.Itoa(pid), "root") + file
 	}
 	return file
-}
-
-// RequestsOf are those of the clients of processes, and their own to servers, at this moment.
-func RequestsOf(pids []int) (r Requests) {
-	own := map[uint64]bool{}
-	for _, pid := range pids {
-		maps.Copy(own, sockets(pid))
-	}
-	if len(own) == 0 {
-		return r
-	}
-	if Network(pids[0]) == Network(os.Getpid()) { // at once: connections may be short
-		r.answers(own)
-	}
-	eachUnix(func(x unixSocket) {
-		switch {
-		case !own[x.inode]:
-		case x.listens:
-			r.queue(x.unread)
-		case x.peer != 0 && x.name != "":
-			r.count(x.unread > 0)
-		}
-	})
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pids[0])))
-	if err != nil {
-		return r
-	}
-	servers := askedInet(fs, eachTCP)
-	eachTCP(fs, func(x *inetSocket) {
-		switch {
-		case !own[x.inode]:
-		case x.state == listening:
-			r.queue(int(x.unread)) //nolint:gosec // as many as listen(2) permits
-		case x.state == established && servers[x.inode] == "": // it was accepted
-			r.count(x.unread > 0)
-		}
-	})
-	return r
-}
-
-func (r *Requests) count(waits bool) {
-	if r.Connections++; waits {
-		r.Unread++
-	}
-}
-
-// queue counts connections that nobody has taken yet.
-func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.Unread+n }
-
-// tick is the kernel's longest (CONFIG_HZ=100), ms.
-const tick = 10
-
-// answers counts the connections by which end has sent last (tcp_info; both times are in ms ago).
-func (r *Requests) answers(own map[uint64]bool) {
-	var all []*netlink.InetDiagTCPInfoResp
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		list, err := netlink.SocketDiagTCPInfo(family)
-		if err != nil {
-			return
-		}
-		all = append(all, list...)
-	}
-	listens := map[uint16]bool{}
-	for _, s := range all {
-		if s.InetDiagMsg != nil && s.InetDiagMsg.State == netlink.TCP_LISTEN {
-			listens[s.InetDiagMsg.ID.SourcePort] = true
-		}
-	}
-	r.Asked = map[string]Open{}
-	for _, s := range all {
-		if s.InetDiagMsg == nil || s.TCPInfo == nil || s.TCPInfo.State != netlink.TCP_ESTABLISHED ||
-			!own[uint64(s.InetDiagMsg.INode)] {
-			continue
-		}
-		i, id := s.TCPInfo, s.InetDiagMsg.ID
-		if listens[id.SourcePort] {
-			r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
-			continue
-		}
-		server := net.JoinHostPort(id.Destination.String(), strconv.Itoa(int(id.DestinationPort)))
-		r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
-	}
-}
-
-// open is a connection on which so many segments of data asked, and so many answered, the last so long ago.
-func open(asked, answered, since, before uint32) (o Open) {
-	switch {
-	case asked == 0:
-	case answered == 0 || since < before:
-		o.Asked = 1
-		if since >= tick {
-			o.Long = 1
-		}
-	case since == before:
-		o.Same = 1
-	}
-	return o
 }

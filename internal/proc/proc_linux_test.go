@@ -133,7 +133,7 @@ func TestClientOf(t *testing.T) {
 		}
 		testkit.Is(t, os.Getpid(), Listener(os.Getpid(), l.Addr().String()), network, "listens")
 		for _, want := range []int{0, 1} {
-			if r := RequestsOf([]int{os.Getpid()}); r.Connections != 1 || r.Unread != want {
+			if r := new(Visitors).Look([]int{os.Getpid()}); r.Connections != 1 || r.Unread != want {
 				t.Errorf("%s: %d connections, %d unread, want %d", network, r.Connections, r.Unread, want)
 			}
 			if _, err := client.Write([]byte{0}); err != nil { // loopback delivers it before the call returns
