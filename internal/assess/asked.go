@@ -144,6 +144,9 @@ func (b *blocked) asked() (list []Asked) {
 // Confide takes out what a file for others must not hold: texts of statements, and addresses of other hosts.
 func (m *Minute) Confide() {
 	m.Report.Confide()
+	if m.Reader != nil && m.Reader.Address != "" {
+		m.Reader.Address = "another host"
+	}
 	for i := range m.Asked {
 		if host, port, err := net.SplitHostPort(m.Asked[i].Address); err == nil && !net.ParseIP(host).IsLoopback() {
 			m.Asked[i].Address = "port " + port + " of another host"

@@ -22,6 +22,9 @@ func CPUTime(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 // ClientOf is the process of this host at the other end of a connection that a process serves; 0: nobody looks here.
 func ClientOf(int) int { return 0 }
 
+// Peer is the other end of a socket; none: nobody looks here.
+func Peer(int, string) (other int, address string) { return 0, "" }
+
 // Listener is the process that listens at an address; 0: nobody looks here.
 func Listener(int, string) int { return 0 }
 

@@ -21,6 +21,7 @@ type Visitors struct {
 	began, at    time.Time       // when it was asked for those
 	came         float64         // over Unix sockets, between two lists
 	between      time.Duration   // of all such pairs
+	pid          int             // one of the processes, whose network counts
 }
 
 // Look is what clients of the processes wait for, and the processes of servers, at this moment.
@@ -57,7 +58,8 @@ func (v *Visitors) Look(pids []int) (r Requests) {
 		}
 	}
 	v.tcp(all, own, servers)
-	v.passed(pids[0])
+	v.pid = pids[0]
+	v.passed()
 	return r
 }
 
@@ -123,9 +125,9 @@ func (v *Visitors) tcp(all []*inetSocket, own map[uint64]bool, servers map[uint6
 	v.seen = there
 }
 
-// passed reads how many connections a process's network has accepted.
-func (v *Visitors) passed(pid int) {
-	p, err := procfs.NewProc(pid)
+// passed reads how many connections the network has accepted.
+func (v *Visitors) passed() {
+	p, err := procfs.NewProc(v.pid)
 	if err != nil {
 		return
 	}
@@ -139,8 +141,10 @@ func (v *Visitors) passed(pid int) {
 	}
 }
 
-// Opened are connections that clients have opened, a second, over TCP and over Unix sockets.
+// Opened are connections that clients have opened until now, a second, over TCP and over Unix sockets. Where many have
+// ended, one look at all of them takes so long that there is no second one.
 func (v *Visitors) Opened() (tcp, local float64) {
+	v.passed()
 	if seconds := v.at.Sub(v.began).Seconds(); seconds > 0 && v.ours > 0 && v.last >= v.first {
 		tcp = (v.last - v.first) / seconds * v.ours / (v.ours + v.others)
 	}

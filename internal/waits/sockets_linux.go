@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/thread"
 )
 
 // asked are the connected sockets of a network, by inode, with the server that is asked by one; "": it serves others.
@@ -14,9 +15,9 @@ type asked struct {
 	servers map[uint64]string
 }
 
-// Nobody lists sockets again for so many times as long as it took, at least for listEach.
+// Nobody lists sockets again for so many times as long as that had a CPU, at least for listEach.
 const (
-	listPause = 2000
+	listPause = 400
 	listEach  = time.Second / 10
 )
 
@@ -66,14 +67,15 @@ func (w *sockets) server(pid int, fd int64, socket string) string {
 		}
 		w.asked[network][protocol] = of
 	}
-	began := time.Now()
 	if protocol == "" {
 		return ""
-	} else if began.Before(of.next) {
+	} else if time.Now().Before(of.next) {
 		return unlisted + string(protocol)
 	}
+	began, _ := thread.CPUTime() // of that on which Look runs
 	of.servers = proc.ServersOver(pid, protocol)
-	of.next = began.Add(max(listEach, listPause*time.Since(began)))
+	now, _ := thread.CPUTime()
+	of.next = time.Now().Add(max(listEach, listPause*(now-began)))
 	address := of.servers[inode]
 	of.servers[inode] = address // closed meanwhile, or not connected
 	kind := begun{pid, unlisted + string(protocol)}

@@ -35,8 +35,12 @@ type Watcher struct {
 	frosted bool      // this look has asked who is frozen
 }
 
-// every is the time between two censuses.
-const every = time.Second
+// every is the time between two censuses, and followPause how many times as long as it took nobody looks for groups
+// again.
+const (
+	every       = time.Second
+	followPause = 2000
+)
 
 // watched is a thread.
 type watched struct {
@@ -106,7 +110,7 @@ func (w *Watcher) count(now time.Time) {
 	here, pids := map[Thread]bool{}, w.pids()
 	if !now.Before(w.follow) {
 		w.groups.Follow(pids)
-		w.follow = now.Add(max(every, listPause*time.Since(now)))
+		w.follow = now.Add(max(every, followPause*time.Since(now)))
 	}
 	for _, pid := range pids {
 		names, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
@@ -313,17 +317,17 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		out.Kind = Peer
 	}
 	if out.Kind == Peer {
-		server := w.sockets.server(id.PID, int64(fd), out.On) //nolint:gosec // likewise
-		fresh := strings.HasPrefix(server, unlisted)
-		switch {
-		case server != "" && !fresh:
-			out.Kind, out.On = Server, server
-			return out, nil
-		case pushes[number]:
+		if pushes[number] {
 			out.Kind = Push
 			return out, nil
-		case fresh:
+		}
+		server := w.sockets.server(id.PID, int64(fd), out.On) //nolint:gosec // likewise
+		switch {
+		case strings.HasPrefix(server, unlisted):
 			out.On = server
+			return out, nil
+		case server != "":
+			out.Kind, out.On = Server, server
 			return out, nil
 		}
 		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
