@@ -23,7 +23,7 @@ import (
 // kinds start a service and its clients.
 var kinds = map[string]func(*stage) error{
 	"postgres": (*stage).postgres, "mariadb": (*stage).mariadb, "pgbouncer": (*stage).pgbouncer, "python": (*stage).python,
-	"jvm": (*stage).jvm, "redis": (*stage).redis, "nginx": (*stage).nginx, "process": (*stage).process,
+	"jvm": (*stage).jvm, "redis": (*stage).redis, "nginx": (*stage).nginx, "haproxy": (*stage).haproxy, "process": (*stage).process,
 }
 
 // begin puts a load on the stage.
@@ -298,7 +298,7 @@ func (s *stage) listening(command func(port string) []string) error {
 
 func (s *stage) python() error {
 	return s.listening(func(p string) []string {
-		return []string{"/usr/bin/python3", s.dir + "/bin/web.py", p, s.dir + "/log", s.setup.pairs()["workers"]}
+		return []string{"/usr/bin/python3", s.dir + "/bin/web.py", p, s.dir + "/log", s.setup.pairs()["workers"], cmp.Or(s.setup.pairs()["backlog"], "64")}
 	})
 }
 
@@ -345,19 +345,18 @@ func (s *stage) nginx() error {
 			return err
 		}
 	}
-	server := "root " + root + ";"
+	server, upstream := "root "+root+";", ""
 	if s.setup.pairs()["behind"] != "" {
-		behind, err := port()
+		behind, err := s.behind()
 		if err != nil {
 			return err
 		}
-		if _, err := s.start(nil, "/usr/bin/python3", s.dir+"/bin/web.py", behind, s.dir+"/log"); err != nil {
-			return err
+		server = "location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection \"\"; }"
+		upstream = "upstream up { server " + behind + "; keepalive 16; }"
+		if s.setup.pairs()["upstream"] == "anew" {
+			upstream = "upstream up { server " + behind + "; }"
+			server = "location / { proxy_pass http://up; }"
 		}
-		if err := s.ready("tcp4", "127.0.0.1:"+behind); err != nil {
-			return err
-		}
-		server = "location / { proxy_pass http://127.0.0.1:" + behind + `; proxy_http_version 1.1; proxy_set_header Connection ""; }`
 	}
 	packs := ""
 	if level := s.setup.pairs()["gzip"]; level != "" {
@@ -368,9 +367,44 @@ func (s *stage) nginx() error {
 		file := s.dir + "/nginx.conf"
 		_ = os.WriteFile(file, fmt.Appendf(nil, `daemon off; user nobody nogroup; worker_processes %s; pid %s/pid; error_log stderr;
 events { worker_connections 400; }
-http { access_log off; keepalive_requests 1000000000; %s server { listen 127.0.0.1:%s; %s } }
-`, workers, s.dir, packs, p, server), 0o600)
+http { access_log off; keepalive_requests 1000000000; %s %s server { listen 127.0.0.1:%s; %s } }
+`, workers, s.dir, packs, upstream, p, server), 0o600)
 		return []string{"nginx", "-e", "stderr", "-c", file}
+	})
+}
+
+// behind starts a web server that another one asks.
+func (s *stage) behind() (address string, err error) {
+	p, err := port()
+	if err != nil {
+		return "", err
+	}
+	address = "127.0.0.1:" + p
+	if _, err := s.start(nil, "/usr/bin/python3", s.dir+"/bin/web.py", p, s.dir+"/log"); err != nil {
+		return "", err
+	}
+	return address, s.ready("tcp4", address)
+}
+
+// haproxy asks one server, of which it may limit connections.
+func (s *stage) haproxy() error {
+	behind, err := s.behind()
+	if err != nil {
+		return err
+	}
+	return s.listening(func(p string) []string {
+		file := s.dir + "/haproxy.cfg"
+		_ = os.WriteFile(file, fmt.Appendf(nil, `defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  timeout queue 60s
+listen all
+  bind 127.0.0.1:%s
+  server one %s maxconn %s
+`, p, behind, cmp.Or(s.setup.pairs()["maxconn"], "100")), 0o600)
+		return []string{"haproxy", "-db", "-f", file}
 	})
 }
 

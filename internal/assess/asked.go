@@ -6,8 +6,10 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strings"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/pods"
 	"hostlab/internal/proc"
@@ -18,7 +20,7 @@ import (
 
 // Asked is a server for whose answers threads of the service waited.
 type Asked struct {
-	Address string  `json:"address"` // a host and port, or a socket file
+	Address string  `json:"address"` // a host and port, as 10.0.0.2:53/udp where it is asked over UDP, or a socket file
 	PID     int     `json:"pid"`     // of the process of this host that listens there; 0: none is seen
 	Name    string  `json:"name"`    // of its program
 	Seconds float64 `json:"seconds"`
@@ -26,6 +28,41 @@ type Asked struct {
 	Requests float64 `json:"requests"`
 	// Container is the one that it is in; nil: it is in none, or on another host.
 	Container *pods.Container `json:"container,omitempty"`
+	// Line is that of the asking process's resolvConf which names it; 0: none does.
+	Line int `json:"line,omitempty"`
+}
+
+// resolvConf names the servers of names that a process asks (resolv.conf(5)).
+const resolvConf = "/etc/resolv.conf"
+
+// nameServer is its line that names a server; 0: none does. The process may be in a container.
+func nameServer(asker int, server string) int {
+	text, _ := host.Tree{}.Read(fmt.Sprintf("/proc/%d/root%s", asker, resolvConf))
+	at, line := net.ParseIP(server), 0
+	for text := range strings.Lines(string(text)) {
+		line++
+		if words := strings.Fields(text); len(words) > 1 && words[0] == "nameserver" && at.Equal(net.ParseIP(words[1])) {
+			return line
+		}
+	}
+	return 0
+}
+
+// services are servers of others whose ports everybody knows (IANA's registry of service names; StatsD's own).
+var services = map[string]string{"53": "DNS", "88": "Kerberos", "123": "NTP", "389": "LDAP", "514": "syslog", "636": "LDAP",
+	"1812": "RADIUS", "8125": "StatsD"}
+
+// at is where it is, for a sentence.
+func (a *Asked) at() string {
+	plain, udp := strings.CutSuffix(a.Address, proc.OverUDP)
+	where := plain
+	if udp {
+		where += " over UDP"
+	}
+	if _, port, err := net.SplitHostPort(plain); err == nil && services[port] != "" {
+		where += fmt.Sprintf(" (port %s: %s)", port, services[port])
+	}
+	return where
 }
 
 // awake is the share of its time for which a thread is on a CPU that works on the answers it waits for. One that gets a
@@ -91,7 +128,11 @@ func (b *blocked) asked() (list []Asked) {
 	})
 	list = list[:min(mostAsked, len(list))]
 	for i := range list {
-		if pid := proc.Listener(b.asker(list[i].Address), list[i].Address); pid != 0 {
+		asker := b.asker(list[i].Address)
+		if server, port, err := net.SplitHostPort(strings.TrimSuffix(list[i].Address, proc.OverUDP)); err == nil && port == "53" {
+			list[i].Line = nameServer(asker, server)
+		}
+		if pid := proc.Listener(asker, list[i].Address); pid != 0 {
 			if s, err := proc.Read(pid); err == nil {
 				list[i].PID, list[i].Name, list[i].Container = pid, s.Name, pods.Around(pid)
 			}
@@ -103,6 +144,9 @@ func (b *blocked) asked() (list []Asked) {
 // Confide takes out what a file for others must not hold: texts of statements, and addresses of other hosts.
 func (m *Minute) Confide() {
 	m.Report.Confide()
+	if m.Reader != nil && m.Reader.Address != "" {
+		m.Reader.Address = "another host"
+	}
 	for i := range m.Asked {
 		if host, port, err := net.SplitHostPort(m.Asked[i].Address); err == nil && !net.ParseIP(host).IsLoopback() {
 			m.Asked[i].Address = "port " + port + " of another host"
@@ -121,10 +165,13 @@ func (m *Minute) asksHere() bool {
 // asking are the servers whose answers take time, as findings: their own hostlab tells why.
 func (m *Minute) asking() (list []explain.Finding) {
 	for _, a := range m.Asked {
-		who, next := a.Address, "run hostlab assess on that host"
+		who, next := a.at(), "run hostlab assess on that host"
+		if a.Line > 0 {
+			next = fmt.Sprintf("see whether that server answers, or name another: line %d of %s names it", a.Line, resolvConf)
+		}
 		if a.PID != 0 {
 			who = fmt.Sprintf("%s at %s", called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1},
-				Container: a.Container}), a.Address)
+				Container: a.Container}), a.at())
 			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
 		}
 		f := m.answers(a, screen.Clean(who))
@@ -144,7 +191,8 @@ func (m *Minute) answers(a Asked, who string) explain.Finding {
 		return explain.Finding{}
 	}
 	f := explain.Finding{Number: a.Seconds, Unit: "s", N: -1, Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
-		AtMost: result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy))}
+		// each wait's end may wait for a CPU
+		AtMost: result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy+m.share(explain.RunQueue).High))}
 	f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), who)
 	return f
 }

@@ -200,8 +200,9 @@ func requestsOf(list []*Minute) (out *Requests) {
 		} else if r != nil {
 			a, b := float64(out.Looks), float64(r.Looks)
 			n := max(a+b, 1)
-			*out = Requests{(out.Connections*a + r.Connections*b) / n, (out.Unread*a + r.Unread*b) / n,
-				(out.AtWork*a + r.AtWork*b) / n, out.Looks + r.Looks}
+			mean := func(x, y float64) float64 { return (x*a + y*b) / n }
+			*out = Requests{mean(out.Connections, r.Connections), mean(out.Unread, r.Unread), mean(out.AtWork, r.AtWork),
+				out.Looks + r.Looks, mean(out.OverTCP, r.OverTCP), mean(out.OverUnix, r.OverUnix)}
 		}
 	}
 	return out

@@ -24,9 +24,10 @@ type Other struct {
 	PID     int     `json:"pid"` // 0: it does not show
 	Name    string  `json:"name"`
 	Script  string  `json:"script,omitempty"`
-	Own     bool    `json:"own,omitempty"` // it is one of the service's own
-	Seconds float64 `json:"seconds"`       // that the service's threads waited
-	Looks   int     `json:"looks"`         // that saw who holds a lock, of which Held saw this one; of a pipe both are 0
+	Own     bool    `json:"own,omitempty"`     // it is one of the service's own
+	Address string  `json:"address,omitempty"` // of another host, which has the other end
+	Seconds float64 `json:"seconds"`           // that the service's threads waited
+	Looks   int     `json:"looks"`             // that saw who holds a lock, of which Held saw this one; of a pipe both are 0
 	Held    int     `json:"held"`
 }
 
@@ -63,8 +64,18 @@ func (b *blocked) reader(members []int) *Other {
 	if o.Seconds <= 0 {
 		return nil
 	}
-	if strings.HasPrefix(o.On, "pipe:") {
+	switch {
+	case strings.HasPrefix(o.On, "pipe:"):
 		o.is(proc.Reader(o.On), members)
+	case strings.HasPrefix(o.On, "socket:"):
+		for id, looks := range b.tally.Looks {
+			if looks[waits.Wait{Kind: waits.Push, On: o.On}] > 0 {
+				var pid int
+				pid, o.Address = proc.Peer(id.PID, o.On)
+				o.is(pid, members)
+				break
+			}
+		}
 	}
 	o.On, _, _ = strings.Cut(o.On, ":")
 	return &o
@@ -125,7 +136,7 @@ func (m *Minute) pushes() []explain.Finding {
 	return []explain.Finding{{Parameter: "reader of a " + o.On, Part: explain.OtherWaits, Number: o.Seconds, Unit: "s", N: -1,
 		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
 		Text: fmt.Sprintf("%s waits %s of its active time until %s takes what it writes to a %s", m.subject(), result.Share(share),
-			cmp.Or(o.called(), "the other end"), o.On),
+			cmp.Or(o.called(), screen.Clean(o.Address), "the other end"), o.On),
 		Step: "have that read faster" + o.next()}}
 }
 

@@ -82,7 +82,7 @@ func TestCopies(t *testing.T) {
 // TestTotalsOf: what was reset, restarted or changed meanwhile tells nothing.
 func TestTotalsOf(t *testing.T) {
 	at := func(epoch string, n int64, value string) *Telling {
-		return &Telling{Counters{epoch, map[string]int64{"n": n}}, map[string]string{"s": value}}
+		return &Telling{Counters{epoch, map[string]int64{"n": n}}, map[string]string{"s": value}, map[string]int64{"l": n}}
 	}
 	for name, c := range map[string]struct {
 		last   *Telling
@@ -92,7 +92,7 @@ func TestTotalsOf(t *testing.T) {
 		"gone": {nil, false},
 	} {
 		got := TotalsOf(at("a", 5, "on"), c.last, 60)
-		if (got != nil) != c.totals || c.totals && (got.Get("n") != 2 || got.Settings["s"] != "on") {
+		if (got != nil) != c.totals || c.totals && (got.Get("n") != 2 || got.Settings["s"] != "on" || got.Levels["l"] != 7) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -320,11 +320,14 @@ func (r *Report) whole(list []Report) {
 	for i := range list {
 		if t := list[i].Totals; t != nil {
 			if r.Totals == nil {
-				r.Totals = &Totals{Grown: map[string]int64{}, Settings: maps.Clone(t.Settings)}
+				r.Totals = &Totals{Grown: map[string]int64{}, Settings: maps.Clone(t.Settings), Levels: map[string]int64{}}
 			}
 			r.Totals.Seconds += t.Seconds
 			for name, n := range t.Grown {
 				r.Totals.Grown[name] += n
+			}
+			for name, n := range t.Levels {
+				r.Totals.Levels[name] = max(r.Totals.Levels[name], n)
 			}
 			// of what changed, nothing speaks
 			maps.DeleteFunc(r.Totals.Settings, func(name, v string) bool { return t.Settings[name] != v })

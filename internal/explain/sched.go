@@ -117,6 +117,19 @@ func (t *Threads) Moved(id int64) bool {
 	return x == nil || x.moved
 }
 
+// Ran are the threads that have been on a CPU since the recording began and have not ended; none, of a nil Threads.
+func (t *Threads) Ran() (list []int64) {
+	if t == nil {
+		return nil
+	}
+	for id, x := range t.tasks {
+		if x.run > 0 {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 // end keeps what a thread used. It ended at any time since the last look at it, and had
 // waited for a CPU for a share of its life until then: most likely it did so to the end.
 func (t *Threads) end(id int64, x *task, now time.Time) {

@@ -17,6 +17,8 @@ type Tells interface {
 type Telling struct {
 	Counters
 	Settings map[string]string // that such counters speak of, as the server writes them
+	// Levels are how many of something there are: what there was at the end counts.
+	Levels map[string]int64
 }
 
 // Login is what a server's reader adds to its settings: how long hostlab's own login took, s.
@@ -27,6 +29,7 @@ type Totals struct {
 	Seconds  float64           `json:"seconds"` // between them
 	Grown    map[string]int64  `json:"grown"`   // counters, by their reader's names for them
 	Settings map[string]string `json:"settings"`
+	Levels   map[string]int64  `json:"levels,omitempty"` // how many there were at the end; of several recordings the most
 }
 
 // Whole is what the server said, where a time belongs to it; nil: nothing.
@@ -107,7 +110,7 @@ func TotalsOf(first, last *Telling, seconds float64) *Totals {
 	if first == nil || last == nil || first.Epoch != last.Epoch || seconds <= 0 {
 		return nil
 	}
-	t := &Totals{Seconds: seconds, Grown: map[string]int64{}, Settings: map[string]string{}}
+	t := &Totals{Seconds: seconds, Grown: map[string]int64{}, Settings: map[string]string{}, Levels: last.Levels}
 	for name, v := range last.Values {
 		old, ok := first.Values[name]
 		switch {

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"net"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
-	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -19,11 +19,52 @@ import (
 // address of the server, a host and port or the path of a socket file, and "" of those that a server has accepted. The
 // latter have the port or the path on which that listens. Of Unix sockets hostlab's own network tells alone.
 func Servers(pid int) map[uint64]string {
-	out := map[uint64]string{}
-	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
-		out = askedTCP(fs)
+	out := ServersOver(pid, UDP)
+	for _, p := range []Protocol{TCP, Unix} {
+		maps.Copy(out, ServersOver(pid, p))
 	}
-	names, peers := map[uint64]string{}, map[uint64]uint64{}
+	return out
+}
+
+// Protocol is what a socket speaks: the kernel goes through one table for each.
+type Protocol string
+
+// The protocols, as the kernel begins their names.
+const (
+	TCP  Protocol = "TCP"
+	UDP  Protocol = "UDP"
+	Unix Protocol = "UNIX"
+)
+
+// ProtocolOf is that of a process's descriptor; "": another one, or it is none of a socket.
+func ProtocolOf(pid int, fd int64) Protocol {
+	var b [32]byte
+	n, err := unix.Getxattr(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), "system.sockprotoname", b[:]) // UDPv6, UNIX-STREAM
+	if err != nil {
+		return ""
+	}
+	for _, p := range []Protocol{TCP, UDP, Unix} {
+		if strings.HasPrefix(string(b[:n]), string(p)) && !strings.HasPrefix(string(b[:n]), "UDPLITE") {
+			return p
+		}
+	}
+	return ""
+}
+
+// ServersOver are those of one protocol.
+func ServersOver(pid int, p Protocol) map[uint64]string {
+	if p == Unix {
+		return askedUnix()
+	}
+	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return map[uint64]string{}
+	}
+	return askedInet(fs, inets[p])
+}
+
+func askedUnix() map[uint64]string {
+	out, names, peers := map[uint64]string{}, map[uint64]string{}, map[uint64]uint64{}
 	eachUnix(func(x unixSocket) { names[x.inode], peers[x.inode] = x.name, x.peer })
 	for inode, peer := range peers {
 		if peer != 0 {
@@ -47,25 +88,74 @@ func namespace(pid int, kind string) string {
 // States of a connection (include/net/tcp_states.h).
 const (
 	established = 1
+	connecting  = 2 // nobody has answered yet
+	ended       = 6 // it was closed at this end first (TIME_WAIT)
 	listening   = 10
 )
 
-func askedTCP(fs procfs.FS) map[uint64]string {
-	out, listens, from := map[uint64]string{}, map[uint64]bool{}, map[uint64]uint64{}
+// unconnected is the state of a UDP socket that takes what anybody sends (TCP_CLOSE).
+const unconnected = 7
+
+// inetSocket is a socket of TCP or UDP.
+type inetSocket struct {
+	local, remote         net.IP
+	localPort, remotePort uint64
+	state, unread, inode  uint64
+	udp                   bool
+}
+
+// server is the address of the other end.
+func (x *inetSocket) server() string {
+	at := net.JoinHostPort(x.remote.String(), strconv.FormatUint(x.remotePort, 10))
+	if x.udp {
+		at += OverUDP
+	}
+	return at
+}
+
+// serves reports that it waits for anybody who asks.
+func (x *inetSocket) serves() bool {
+	return !x.udp && x.state == listening || x.udp && x.state == unconnected
+}
+
+// eachTCP goes through the sockets of a network, and eachUDP likewise.
+func eachTCP(fs procfs.FS, f func(*inetSocket)) {
 	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
 		lines, _ := list()
 		for _, l := range lines {
-			switch l.St {
-			case listening:
-				listens[l.LocalPort] = true
-			case established:
-				out[l.Inode] = net.JoinHostPort(l.RemAddr.String(), strconv.FormatUint(l.RemPort, 10))
-				from[l.Inode] = l.LocalPort
-			}
+			f(&inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, false})
 		}
 	}
+}
+
+func eachUDP(fs procfs.FS, f func(*inetSocket)) {
+	for _, list := range []func() (procfs.NetUDP, error){fs.NetUDP, fs.NetUDP6} {
+		lines, _ := list()
+		for _, l := range lines {
+			f(&inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, true})
+		}
+	}
+}
+
+// lists goes through the sockets of a network.
+type lists func(fs procfs.FS, f func(*inetSocket))
+
+// inets are those of protocols with ports.
+var inets = map[Protocol]lists{TCP: eachTCP, UDP: eachUDP}
+
+// askedInet are the connected sockets of a network, as Servers has them. One of UDP that was not connected names nobody.
+func askedInet(fs procfs.FS, each lists) map[uint64]string {
+	out, serves, from := map[uint64]string{}, map[uint64]bool{}, map[uint64]uint64{}
+	each(fs, func(x *inetSocket) {
+		switch {
+		case x.serves():
+			serves[x.localPort] = true
+		case x.state == established, x.state == connecting:
+			out[x.inode], from[x.inode] = x.server(), x.localPort
+		}
+	})
 	for inode, port := range from {
-		if listens[port] {
+		if serves[port] {
 			out[inode] = ""
 		}
 	}
@@ -76,13 +166,18 @@ func askedTCP(fs procfs.FS) map[uint64]string {
 // another host's.
 func Listener(asker int, address string) int {
 	inodes := map[uint64]bool{}
-	if host, text, err := net.SplitHostPort(address); err == nil && !strings.HasPrefix(address, "/") {
+	plain, udp := strings.CutSuffix(address, OverUDP)
+	if host, text, err := net.SplitHostPort(plain); err == nil && !strings.HasPrefix(address, "/") {
 		port, _ := strconv.ParseUint(text, 10, 16)
 		fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(asker)))
 		if err != nil {
 			return 0
 		}
-		inodes = listensAt(fs, net.ParseIP(host), port)
+		over := TCP
+		if udp {
+			over = UDP
+		}
+		inodes = listensAt(fs, inets[over], net.ParseIP(host), port)
 	} else {
 		eachUnix(func(x unixSocket) {
 			if x.name == address && x.peer == 0 {
@@ -104,17 +199,14 @@ func Listener(asker int, address string) int {
 
 // listensAt are the sockets that listen at a port of an address, if the network has that: the server's end of a
 // connection shows it.
-func listensAt(fs procfs.FS, ip net.IP, port uint64) map[uint64]bool {
+func listensAt(fs procfs.FS, each lists, ip net.IP, port uint64) map[uint64]bool {
 	found, here := map[uint64]bool{}, ip.IsLoopback()
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
-		lines, _ := list()
-		for _, l := range lines {
-			here = here || l.LocalAddr.Equal(ip)
-			if l.St == listening && l.LocalPort == port && (l.LocalAddr.Equal(ip) || l.LocalAddr.IsUnspecified()) {
-				found[l.Inode] = true
-			}
+	each(fs, func(x *inetSocket) {
+		here = here || x.local.Equal(ip)
+		if x.serves() && x.localPort == port && (x.local.Equal(ip) || x.local.IsUnspecified()) {
+			found[x.inode] = true
 		}
-	}
+	})
 	if !here {
 		return nil
 	}
@@ -197,19 +289,16 @@ func Listens(pid int) (addresses []string) {
 	if err != nil || Network(pid) != Network(os.Getpid()) {
 		return addresses
 	}
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
-		lines, _ := list()
-		for _, l := range lines {
-			if l.St != listening || !own[l.Inode] {
-				continue
-			}
-			at := l.LocalAddr
-			if at.IsUnspecified() {
-				at = net.IPv4(127, 0, 0, 1)
-			}
-			addresses = append(addresses, net.JoinHostPort(at.String(), strconv.FormatUint(l.LocalPort, 10)))
+	eachTCP(fs, func(x *inetSocket) {
+		if !x.serves() || !own[x.inode] {
+			return
 		}
-	}
+		at := x.local
+		if at.IsUnspecified() {
+			at = net.IPv4(127, 0, 0, 1)
+		}
+		addresses = append(addresses, net.JoinHostPort(at.String(), strconv.FormatUint(x.localPort, 10)))
+	})
 	return addresses
 }
 
@@ -220,104 +309,4 @@ func FileOf(pid int, file string) string {
 		return filepath.Join("/proc", strconv.Itoa(pid), "root") + file
 	}
 	return file
-}
-
-// RequestsOf are those of the clients of processes, and their own to servers, at this moment.
-func RequestsOf(pids []int) (r Requests) {
-	own := map[uint64]bool{}
-	for _, pid := range pids {
-		maps.Copy(own, sockets(pid))
-	}
-	if len(own) == 0 {
-		return r
-	}
-	if Network(pids[0]) == Network(os.Getpid()) { // at once: connections may be short
-		r.answers(own)
-	}
-	eachUnix(func(x unixSocket) {
-		switch {
-		case !own[x.inode]:
-		case x.listens:
-			r.queue(x.unread)
-		case x.peer != 0 && x.name != "":
-			r.count(x.unread > 0)
-		}
-	})
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pids[0])))
-	if err != nil {
-		return r
-	}
-	servers := askedTCP(fs)
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // as above
-		lines, _ := list()
-		for _, l := range lines {
-			switch {
-			case !own[l.Inode]:
-			case l.St == listening:
-				r.queue(int(l.RxQueue)) //nolint:gosec // as many as listen(2) permits
-			case l.St == established && servers[l.Inode] == "": // it was accepted
-				r.count(l.RxQueue > 0)
-			}
-		}
-	}
-	return r
-}
-
-func (r *Requests) count(waits bool) {
-	if r.Connections++; waits {
-		r.Unread++
-	}
-}
-
-// queue counts connections that nobody has taken yet.
-func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.Unread+n }
-
-// tick is the kernel's longest (CONFIG_HZ=100), ms.
-const tick = 10
-
-// answers counts the connections by which end has sent last (tcp_info; both times are in ms ago).
-func (r *Requests) answers(own map[uint64]bool) {
-	var all []*netlink.InetDiagTCPInfoResp
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		list, err := netlink.SocketDiagTCPInfo(family)
-		if err != nil {
-			return
-		}
-		all = append(all, list...)
-	}
-	listens := map[uint16]bool{}
-	for _, s := range all {
-		if s.InetDiagMsg != nil && s.InetDiagMsg.State == netlink.TCP_LISTEN {
-			listens[s.InetDiagMsg.ID.SourcePort] = true
-		}
-	}
-	r.Asked = map[string]Open{}
-	for _, s := range all {
-		if s.InetDiagMsg == nil || s.TCPInfo == nil || s.TCPInfo.State != netlink.TCP_ESTABLISHED ||
-			!own[uint64(s.InetDiagMsg.INode)] {
-			continue
-		}
-		i, id := s.TCPInfo, s.InetDiagMsg.ID
-		if listens[id.SourcePort] {
-			r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
-			continue
-		}
-		server := net.JoinHostPort(id.Destination.String(), strconv.Itoa(int(id.DestinationPort)))
-		r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
-	}
-}
-
-// open is a connection on which so many segments of data asked, and so many answered, the last so long ago.
-func open(asked, answered, since, before uint32) (o Open) {
-	switch {
-	case asked == 0:
-	case answered == 0 || since < before:
-		o.Asked = 1
-		if since >= tick {
-			o.Long = 1
-		}
-	case since == before:
-		o.Same = 1
-	}
-	return o
 }

@@ -17,14 +17,41 @@ import (
 // ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or
 // over loopback. 0: none is seen, as of another host's, or of another user's without root.
 func ClientOf(pid int) int {
-	own := sockets(pid)
+	return otherEnd(pid, sockets(pid))
+}
+
+// Peer is the process of this host at the other end of a socket of a process, as a link of its descriptor names that, or
+// the address of another host's; 0 and "": neither is seen.
+func Peer(pid int, socket string) (other int, address string) {
+	inode, err := inodeOf(socket)
+	if err != nil {
+		return 0, ""
+	}
+	if other = otherEnd(pid, map[uint64]bool{inode: true}); other != 0 {
+		return other, ""
+	}
+	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
+		eachTCP(fs, func(x *inetSocket) {
+			if x.inode == inode {
+				address = x.server()
+			}
+		})
+	}
+	return 0, address
+}
+
+// inodeOf is the number of a socket, as a link of a descriptor names it.
+func inodeOf(socket string) (uint64, error) {
+	return strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
+}
+
+// otherEnd is a process at the other end of some sockets of a process.
+func otherEnd(pid int, own map[uint64]bool) int {
 	if len(own) == 0 {
 		return 0
 	}
 	peers := unixPeers(own)
-	for inode := range loopback(pid, own) {
-		peers[inode] = true
-	}
+	maps.Copy(peers, loopback(pid, own))
 	if len(peers) == 0 {
 		return 0
 	}
@@ -90,8 +117,7 @@ func Hides(pid int) bool {
 func sockets(pid int) map[uint64]bool {
 	found := map[uint64]bool{}
 	for _, name := range descriptors(pid) {
-		if inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]"), 10,
-			64); err == nil {
+		if inode, err := inodeOf(name); err == nil {
 			found[inode] = true
 		}
 	}
@@ -137,15 +163,12 @@ func loopback(pid int, own map[uint64]bool) map[uint64]bool {
 	}
 	at := func(ip net.IP, port uint64) end { return end{ip.String(), port} } // one text for an address of either family
 	mine, all := map[[2]end]bool{}, map[uint64][2]end{}
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
-		lines, _ := list()
-		for _, l := range lines {
-			ends := [2]end{at(l.LocalAddr, l.LocalPort), at(l.RemAddr, l.RemPort)}
-			if all[l.Inode] = ends; own[l.Inode] {
-				mine[ends] = true
-			}
+	eachTCP(fs, func(x *inetSocket) {
+		ends := [2]end{at(x.local, x.localPort), at(x.remote, x.remotePort)}
+		if all[x.inode] = ends; own[x.inode] {
+			mine[ends] = true
 		}
-	}
+	})
 	for inode, ends := range all {
 		if mine[[2]end{ends[1], ends[0]}] && inode != 0 {
 			found[inode] = true

@@ -233,6 +233,9 @@ type Requests struct {
 	Asked       map[string]Open // that a server is to answer, by its address; likewise
 }
 
+// OverUDP ends the address of a server that is asked over UDP, as in 10.0.0.2:53/udp.
+const OverUDP = "/udp"
+
 // Open are connections by which end has sent last, as the kernel keeps it: in ticks of a few ms.
 type Open struct {
 	Asked int // the one that asks: there is no answer yet

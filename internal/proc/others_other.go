@@ -22,11 +22,20 @@ func CPUTime(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 // ClientOf is the process of this host at the other end of a connection that a process serves; 0: nobody looks here.
 func ClientOf(int) int { return 0 }
 
+// Peer is the other end of a socket; none: nobody looks here.
+func Peer(int, string) (other int, address string) { return 0, "" }
+
 // Listener is the process that listens at an address; 0: nobody looks here.
 func Listener(int, string) int { return 0 }
 
-// RequestsOf are none: nobody looks here.
-func RequestsOf([]int) Requests { return Requests{} }
+// Visitors are none: nobody looks here.
+type Visitors struct{}
+
+// Look sees none.
+func (*Visitors) Look([]int) Requests { return Requests{} }
+
+// Opened knows of none.
+func (*Visitors) Opened() (tcp, local float64) { return 0, 0 }
 
 // ClientsAmong are none: nobody looks here.
 func ClientsAmong([]int, []int) map[int]bool { return nil }

@@ -98,6 +98,57 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// Connections that come again and again are counted, and those that stay are not.
+func TestOpened(t *testing.T) {
+	for network, address := range map[string]string{"unix": filepath.Join(t.TempDir(), "s"), "tcp": "127.0.0.1:0"} {
+		l := testkit.Must(net.Listen(network, address))(t)
+		visit := func() {
+			if c, err := net.Dial(network, l.Addr().String()); err == nil { // a Unix socket refuses where nobody takes them
+				_ = c.Close()
+			}
+			time.Sleep(time.Millisecond / 10)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() { _, _ = c.Read([]byte{0}); _ = c.Close() }()
+			}
+		}()
+		kept := testkit.Must(net.Dial(network, l.Addr().String()))(t)
+		var v Visitors
+		v.Look([]int{os.Getpid()})
+		v.Look([]int{os.Getpid()})
+		if network == "unix" {
+			tcp, local := v.Opened()
+			testkit.Is(t, 0, tcp+local, "without new ones")
+		}
+		for opened := false; !opened; { // each look may miss those that come and go meanwhile
+			stop, done := make(chan bool), make(chan bool)
+			go func() {
+				defer close(done)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						visit()
+					}
+				}
+			}()
+			v.Look([]int{os.Getpid()})
+			close(stop)
+			<-done
+			tcp, local := v.Opened()
+			opened = network == "tcp" && tcp > 0 || network == "unix" && local > 0
+		}
+		kept.Close()
+		l.Close()
+	}
+}
+
 // TestGroupsOf: all groups of a process are known where trees of both versions have different ones.
 func TestGroupsOf(t *testing.T) {
 	for lines, want := range map[string][]string{
@@ -133,7 +184,7 @@ func TestClientOf(t *testing.T) {
 		}
 		testkit.Is(t, os.Getpid(), Listener(os.Getpid(), l.Addr().String()), network, "listens")
 		for _, want := range []int{0, 1} {
-			if r := RequestsOf([]int{os.Getpid()}); r.Connections != 1 || r.Unread != want {
+			if r := new(Visitors).Look([]int{os.Getpid()}); r.Connections != 1 || r.Unread != want {
 				t.Errorf("%s: %d connections, %d unread, want %d", network, r.Connections, r.Unread, want)
 			}
 			if _, err := client.Write([]byte{0}); err != nil { // loopback delivers it before the call returns

@@ -27,25 +27,20 @@ type Watcher struct {
 	last    time.Time // look
 	census  time.Time // when all threads were listed last
 	dead    []Thread
+	used    proc.Accounts
 	buf     [512]byte
-	network map[int]string    // of processes
-	asked   map[string]*asked // by network
+	sockets sockets
 	groups  proc.Freezers
 	follow  time.Time // that groups may be found anew
 	frosted bool      // this look has asked who is frozen
 }
 
-// asked are the connected sockets of a network, by inode, with the server that is asked by one; "": it serves others.
-type asked struct {
-	next    time.Time // that they may be listed anew
-	servers map[uint64]string
-}
-
-// listPause is how many times as long as it took nobody lists sockets again.
-const listPause = 2000
-
-// every is the time between two censuses.
-const every = time.Second
+// every is the time between two censuses, and followPause how many times as long as it took nobody looks for groups
+// again.
+const (
+	every       = time.Second
+	followPause = 2000
+)
 
 // watched is a thread.
 type watched struct {
@@ -61,13 +56,13 @@ func (t *watched) active() bool { return t.stat >= 0 }
 
 // Open begins to watch the threads of processes, which pids lists anew at each census.
 func Open(pids func() []int) *Watcher {
-	return &Watcher{pids: pids, threads: map[Thread]*watched{}, network: map[int]string{}, asked: map[string]*asked{},
-		tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
+	return &Watcher{pids: pids, threads: map[Thread]*watched{}, tally: Tally{Looks: map[Thread]map[Wait]float64{}}}
 }
 
 // Close books what is left, and lets go of all threads.
 func (w *Watcher) Close() {
 	w.count(time.Now())
+	w.sockets.share(w.tally.Looks)
 	for id := range w.threads {
 		w.forget(id)
 	}
@@ -115,7 +110,7 @@ func (w *Watcher) count(now time.Time) {
 	here, pids := map[Thread]bool{}, w.pids()
 	if !now.Before(w.follow) {
 		w.groups.Follow(pids)
-		w.follow = now.Add(max(every, listPause*time.Since(now)))
+		w.follow = now.Add(max(every, followPause*time.Since(now)))
 	}
 	for _, pid := range pids {
 		names, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
@@ -140,7 +135,7 @@ func (w *Watcher) count(now time.Time) {
 				}
 			}
 			clear(t.files)
-			ran, err := id.used()
+			ran, err := w.ran(id)
 			switch idle := err == nil && ran == t.ran; {
 			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
 				w.dead = append(w.dead, id)
@@ -188,13 +183,14 @@ func (t *watched) close() {
 func (w *Watcher) forget(id Thread) {
 	if t := w.threads[id]; t != nil {
 		t.close()
+		w.used.Forget(int64(id.TID))
 		delete(w.threads, id)
 	}
 }
 
-// used is for how long the thread was on a CPU or ready for one.
-func (id Thread) used() (time.Duration, error) {
-	on, ready, err := proc.Schedstat(fmt.Sprintf("%d/task/%d", id.PID, id.TID))
+// ran is for how long a thread was on a CPU or ready for one.
+func (w *Watcher) ran(id Thread) (time.Duration, error) {
+	on, ready, err := w.used.Read(int64(id.TID))
 	return on + ready, err
 }
 
@@ -304,8 +300,8 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	out := Wait{Kind: kind, Blocked: blocked}
 	all := bytes.Fields(args)
 	if polls[number] {
-		if server := w.polled(id, t, all); server != "" {
-			out.Kind, out.On = Server, server
+		if out.On = w.polled(id, t, all); out.On != "" && !strings.HasPrefix(out.On, unlisted) {
+			out.Kind = Server
 		}
 		return out, nil
 	}
@@ -321,11 +317,17 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		out.Kind = Peer
 	}
 	if out.Kind == Peer {
-		if server := w.server(id.PID, out.On); server != "" {
-			out.Kind, out.On = Server, server
-		}
-		if out.Kind == Peer && pushes[number] {
+		if pushes[number] {
 			out.Kind = Push
+			return out, nil
+		}
+		server := w.sockets.server(id.PID, int64(fd), out.On) //nolint:gosec // likewise
+		switch {
+		case strings.HasPrefix(server, unlisted):
+			out.On = server
+			return out, nil
+		case server != "":
+			out.Kind, out.On = Server, server
 			return out, nil
 		}
 		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
@@ -344,32 +346,6 @@ func (w *Watcher) frozen(pid int) string {
 
 func hexadecimal(text []byte) (uint64, error) {
 	return strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
-}
-
-// server is the address of the server that a process asks by a socket, as its descriptor names it; "": it asks none.
-func (w *Watcher) server(pid int, socket string) string {
-	inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
-	if err != nil {
-		return ""
-	}
-	network, known := w.network[pid]
-	if !known {
-		network = proc.Network(pid)
-		w.network[pid] = network
-	}
-	of := w.asked[network]
-	if of == nil {
-		of = &asked{}
-		w.asked[network] = of
-	}
-	if address, known := of.servers[inode]; known {
-		return address
-	}
-	if began := time.Now(); !began.Before(of.next) { // one that came since then
-		of.servers = proc.Servers(pid)
-		of.next = began.Add(max(every, listPause*time.Since(began)))
-	}
-	return of.servers[inode]
 }
 
 // manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.
@@ -400,7 +376,7 @@ func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 		if fd < 0 {
 			continue
 		}
-		server := w.server(id.PID, t.file(id, int64(fd)))
+		server := w.sockets.server(id.PID, int64(fd), t.file(id, int64(fd)))
 		if server == "" {
 			return ""
 		}
@@ -425,6 +401,9 @@ func (t *watched) file(id Thread, fd int64) string {
 	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "pipe:"):
 		name, _, _ = strings.Cut(name, ":") // anon_inode:[eventfd]
 	}
-	t.files[fd] = strings.TrimSuffix(name, " (deleted)")
-	return t.files[fd]
+	name = strings.TrimSuffix(name, " (deleted)")
+	if !strings.HasPrefix(name, "socket:") { // whose number the next one may get at once
+		t.files[fd] = name
+	}
+	return name
 }

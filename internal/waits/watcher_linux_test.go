@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 func act(r, file string) {
 	if r == "ask" || r == "poll" {
 		ask(r, file)
+	}
+	if r == "query" {
+		query(file)
 	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -83,6 +87,24 @@ func ask(r, file string) {
 	}
 }
 
+// query asks over UDP, by a socket of its own each time, and waits for an answer that does not come.
+func query(address string) {
+	to := netip.MustParseAddrPort(address)
+	fmt.Println("ready")
+	for {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()})
+		}
+		if err != nil {
+			panic(err)
+		}
+		_, _ = unix.Write(fd, []byte{0})
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 30)
+		_ = unix.Close(fd)
+	}
+}
+
 // slow answers each byte after a while.
 func slow(t *testing.T, file string) {
 	t.Helper()
@@ -118,16 +140,19 @@ func TestKinds(t *testing.T) {
 	testkit.OK(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
 	server := filepath.Join(dir, "server")
 	slow(t, server)
+	mute := testkit.Must(net.ListenPacket("udp4", "127.0.0.1:0"))(t)
+	defer mute.Close()
 	want := map[string]Wait{
 		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "pipe": {Kind: Peer, On: "pipe"}, "push": {Kind: Push, On: "pipe"},
 		"ask": {Kind: Server, On: server}, "poll": {Kind: Server, On: server},
+		"query": {Kind: Server, On: mute.LocalAddr().String() + "/udp"},
 	}
 	var pids []int
 	roles := map[string]int{}
 	for r, wait := range want {
 		file := filepath.Join(dir, r)
 		if wait.Kind == Server {
-			file = server
+			file = strings.TrimSuffix(wait.On, "/udp")
 		}
 		roles[r] = start(t, r, file)
 		pids = append(pids, roles[r])

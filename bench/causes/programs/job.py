@@ -1,5 +1,5 @@
 """Jobs that repeat one kind of work and say how often: job.py KIND [ARGUMENTS]."""
-import fcntl, mmap, os, queue, random, select, socket, subprocess, sys, threading, time
+import fcntl, mmap, multiprocessing, os, queue, random, select, socket, subprocess, sys, threading, time
 
 began = last = 0.0
 done = 0
@@ -165,16 +165,98 @@ def ask(patience=0, rounds=2000):
     """Ask a server that does not answer, as one of names."""
     nobody = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     nobody.bind(("127.0.0.1", 0))
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.connect(nobody.getsockname())
     while True:
         compute(int(rounds))
         if float(patience) > 0:
-            s.send(b"x" * 30)
-            p = select.poll()
-            p.register(s, select.POLLIN)
-            p.poll(1000 * float(patience))
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                s.connect(nobody.getsockname())
+                s.send(b"x" * 30)
+                p = select.poll()
+                p.register(s, select.POLLIN)
+                p.poll(1000 * float(patience))
         mark()
+
+
+def dial(patience=0, rounds=2000):
+    """Connect to a server that takes no more connections."""
+    full = socket.socket()
+    full.bind(("127.0.0.1", 0))
+    full.listen(0)
+    first = socket.create_connection(full.getsockname())
+    while True:
+        compute(int(rounds))
+        if float(patience) > 0:
+            with socket.socket() as s:
+                s.settimeout(float(patience))
+                try:
+                    s.connect(full.getsockname())
+                except TimeoutError:
+                    pass
+        mark()
+
+
+def child(seconds=0, rounds=2000):
+    """Wait for a program that sleeps."""
+    while True:
+        compute(int(rounds))
+        subprocess.run(["/bin/sleep", seconds])
+        mark()
+
+
+def log(pause=0, rounds=2000):
+    """Send lines to a log daemon that takes them slowly."""
+    daemon, path = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM), "%s/dev-log" % os.environ["LOG"]
+    daemon.bind(path)
+    if os.fork() == 0:
+        while daemon.recv(4096):
+            time.sleep(float(pause))
+    daemon.close()
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    s.connect(path)
+    while True:
+        compute(int(rounds))
+        s.send(b"x" * 200)
+        mark()
+
+
+def send(pause=0, rounds=2000):
+    """Send to a client that reads slowly."""
+    l = socket.socket()
+    l.bind(("127.0.0.1", 0))
+    l.listen(1)
+    if os.fork() == 0:
+        c = socket.create_connection(l.getsockname())
+        l.close()
+        while c.recv(65536):
+            time.sleep(float(pause))
+        os._exit(0)
+    c, _ = l.accept()
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    while True:
+        compute(int(rounds))
+        c.send(b"x" * 65536)
+        mark()
+
+
+def spread(threads=2, processes=1, rounds=20000):
+    """Threads, or processes, that compute: one counts for all."""
+    counted = multiprocessing.Value("q", 0)
+
+    def one(first):
+        global done
+        while True:
+            compute(int(rounds))
+            with counted.get_lock():
+                counted.value += 1
+            if first:
+                done = counted.value - 1
+                mark()
+
+    for _ in range(int(processes) - 1):
+        multiprocessing.Process(target=one, args=(False,), daemon=True).start()
+    for _ in range(int(threads) - 1):
+        threading.Thread(target=one, args=(False,), daemon=True).start()
+    one(True)
 
 
 def pool(n=16, rounds=20000):

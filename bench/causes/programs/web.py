@@ -1,4 +1,4 @@
-"""A web server: web.py PORT DIRECTORY [1]: with 1, one thread serves all."""
+"""A web server: web.py PORT DIRECTORY [WORKERS [BACKLOG]]: with 1, one thread serves all."""
 import http.server, os, sys, threading, time
 
 held = threading.Lock()
@@ -31,6 +31,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.HTTPServer if sys.argv[3:] == ["1"] else http.server.ThreadingHTTPServer
-server.request_queue_size = 64
+server = http.server.HTTPServer if sys.argv[3:4] == ["1"] else http.server.ThreadingHTTPServer
+server.request_queue_size = int(sys.argv[4] if sys.argv[4:] else 64)
 server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -266,10 +266,10 @@ const soon = 0.5
 // compiles: jit compiles each execution of a statement anew, which short ones do not earn back.
 func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x = f.set("jit", explain.DatabaseCPU)
-	n, _ := strconv.Atoi(f.setting(compiled))
-	if n == 0 || f.Transactions == 0 {
+	if f.totals == nil || f.totals.Levels[compiled] == 0 || f.Transactions == 0 {
 		return x, false
 	}
+	n := f.totals.Levels[compiled]
 	cpu := f.Part(explain.DatabaseCPU).Seconds
 	each := cpu / float64(f.Transactions)
 	x.Number, x.Unit, x.N = each, "s of CPU time a transaction", f.Transactions

@@ -55,7 +55,10 @@ func TestFindings(t *testing.T) {
 	asleep.Blockers[0].Share.Value, asleep.Blockers[1].Share.Value = 0.75, 0.25
 	ran := report(100, nil, nil, explain.Part{Name: explain.Locks, Seconds: 80})
 	ran.Blockers = asleep.Blockers[1:]
-	compiles := map[string]string{compiled: "2"}
+	compiles := report(100, nil, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 90})
+	longer := report(1000, nil, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 900})
+	compiles.Totals.Levels = map[string]int64{compiled: 2}
+	longer.Totals.Levels = compiles.Totals.Levels
 	few := report(10, nil, map[string]int64{"sessions": 1000, "session_us": 100e6, "active_us": 1e6})
 	for name, c := range map[string]struct {
 		report *explain.Report
@@ -97,9 +100,9 @@ func TestFindings(t *testing.T) {
 			"oldest snapshot: session 7 of user u, application export keeps an old snapshot; 20000 transactions have changed rows meanwhile, and who " +
 				"reads those passes over all that is dead; have it end its transaction; to end it now: select pg_terminate_backend(7)"},
 		"snapshots in turn": {report(10, map[string]string{"snapshot_of": "user u, application export"}, map[string]int64{"xids": 20_000}), ""},
-		"statements that are compiled": {report(100, compiles, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 90}),
+		"statements that are compiled": {compiles,
 			"jit: 2 of its processes have loaded the compiler (jit); a transaction takes 90.0 ms of CPU time, most of which compiling may be; see"},
-		"long statements that are compiled": {report(1000, compiles, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 900}), ""},
+		"long statements that are compiled": {longer, ""},
 		"a pause": {paused,
 			"idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of session 7, which is idle"},
 		"pauses of many": {passed,

@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/proc"
 )
 
 // Tell implements explain.Tells.
@@ -20,8 +18,8 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 		t.Values["read_bytes"] = n * page
 	}
 	explain.Devices(&t, s.server)
-	if n := compilers(s.server); n > 0 && t.Settings != nil {
-		t.Settings[compiled] = strconv.Itoa(n)
+	if n := compilers(s.threads.Ran()); n > 0 {
+		t.Levels = map[string]int64{compiled: n}
 	}
 	s.settings = t.Settings
 	return t, err
@@ -39,12 +37,10 @@ var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuu
 // The setting jit does not tell: this session has it off, and others may have it on.
 const compiled = "sessions_with_llvmjit"
 
-// compilers counts them among the processes of a server of this host, as far as they may be looked at.
-func compilers(server int) (n int) {
-	if server <= 0 {
-		return 0
-	}
-	for _, pid := range proc.Family(server) {
+// compilers counts them among processes of a server of this host, as far as they may be looked at. What a process has
+// mapped takes the kernel as long to write as a hundred counters: idle ones compile nothing.
+func compilers(processes []int64) (n int64) {
+	for _, pid := range processes {
 		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)); err == nil && bytes.Contains(b, []byte("/llvmjit.so")) {
 			n++
 		}
