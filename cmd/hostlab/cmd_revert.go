@@ -68,7 +68,7 @@ Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what revert would restore, and change nothing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also restore values that another program has changed since")
 	cmd.Flags().BoolVar(&o.kept, "persisted", false, "also restore values that a profile has set again since a reboot")
-	cmd.Flags().Bool("yes", false, "changes nothing: revert never asks")
+	cmd.Flags().Bool("yes", false, "of no effect: revert never asks")
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "drop the journal's entries and leave the values as they are")
 	return cmd
 }

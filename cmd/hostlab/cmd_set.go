@@ -40,9 +40,10 @@ func newSet(std streams) *cobra.Command {
 		Long: `set changes settings on every object that has them, or on one alone with
 NAME@OBJECT=VALUE. NAME is one that 'hostlab settings' lists, or the name of its
 sysctl: swappiness, vm.swappiness. set shows what would change, and asks first;
-without a terminal it needs --yes. Before the first write it saves each original
-value in a journal on disk. It reads back each write. If one fails, it undoes
-the others. 'hostlab revert' restores all, also after a kill or a power cut.
+without a terminal it needs --yes. --dry-run needs no root. Before the first
+write it saves each original value in a journal on disk. It reads back each
+write. If one fails, it undoes the others. 'hostlab revert' restores all, also
+after a kill or a power cut.
 
 With --role, set applies what 'hostlab check' finds and advises for that role,
 as far as settings can. A NAME=VALUE argument overrides it. It leaves out

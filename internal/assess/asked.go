@@ -162,6 +162,13 @@ func (m *Minute) asksHere() bool {
 	return slices.ContainsFunc(m.Asked, func(a Asked) bool { return a.PID != 0 })
 }
 
+// asks reports that a program is a server that the service asks, which answers no sooner with fewer CPUs.
+func (m *Minute) asks(t Taker) bool {
+	return slices.ContainsFunc(m.Asked, func(a Asked) bool {
+		return a.PID != 0 && a.Name == t.Name && (slices.Contains(t.PIDs(), a.PID) || t.Processes > len(t.PIDs()))
+	})
+}
+
 // asking are the servers whose answers take time, as findings: their own hostlab tells why.
 func (m *Minute) asking() (list []explain.Finding) {
 	for _, a := range m.Asked {

@@ -9,8 +9,10 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/redis"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/testkit"
 	"hostlab/internal/waits"
 )
 
@@ -41,9 +43,23 @@ func TestAsked(t *testing.T) {
 		t.Errorf("%+v", m.Asked)
 	}
 	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 8}}
+	m.Takers = []Taker{{Taker: proc.Taker{Name: "postgres", PID: 820, Others: []int{812}, Processes: 2, Seconds: 9}},
+		{Taker: proc.Taker{Name: "postgres", PID: 420, Processes: 1, Seconds: 3}}}
+	if list := m.others(); len(list) != 1 || list[0].PID != 420 {
+		t.Errorf("a server that it asks is no neighbour: %+v", list)
+	}
 	if m.Confide(); !strings.Contains(m.Server()[0].Text, "postgres (PID 812) at 127.0.0.1:5432") || m.Server()[0].Step != `run 'hostlab assess --service pid:812'` {
 		t.Errorf("%+v", m.Server())
 	}
+}
+
+// What most of the time goes to is said once.
+func TestAskedOnce(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10, explain.RunQueue: 30, explain.Peers: 60})
+	m.Connected, m.Service.Name = false, "shop"
+	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 60}}
+	testkit.Same(t, []string{"shop waits 60 % of its active time for answers from postgres (PID 812) at 127.0.0.1:5432",
+		"first: run 'hostlab assess --service pid:812'", "besides: wait for a CPU 30 %, on CPU 10 %"}, m.answer(nil), "answer")
 }
 
 // One thread that is always at work is named, unless it mostly waits for a CPU, or another could not work beside it.

@@ -226,11 +226,11 @@ func (m *Minute) taken(unnamed float64) float64 {
 // notable is the share of one CPU from which a program is named.
 const notable = 0.02
 
-// others are the programs that took CPU time from the service. Its clients on this host work for it, and so do threads
-// of the kernel, which nobody can move.
+// others are the programs that took CPU time from the service. Its clients on this host work for it, and so do the
+// servers that it asks, and threads of the kernel, which nobody can move.
 func (m *Minute) others() (list []Taker) {
 	for _, t := range m.Takers {
-		if !t.Kernel && !m.client(t, t.PID) {
+		if !t.Kernel && !m.client(t, t.PID) && !m.asks(t) {
 			list = append(list, t)
 		}
 	}

@@ -54,10 +54,18 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 	first := m.first(levers)
 	set, leads := m.ofServer(likely(first))
 	if leads {
-		if who = cmp.Or(who, goes); untold && who == goes {
+		f, _ := m.foremost(likely(first))
+		_, rest, _ := strings.Cut(goes, "; ")
+		switch {
+		case who != "":
+		case untold:
 			who = "if what its sessions tell is all of its time, " + goes
+		case f.Part != parts[0].Name || !strings.HasPrefix(f.Text, m.subject()):
+			who = goes
+		case rest != "": // it has said what most of the time goes to
+			who = "besides: " + rest
 		}
-		return append(joined(set), who)
+		return given(append(joined(set), who))
 	}
 	says := []string{goes}
 	if untold {

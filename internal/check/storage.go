@@ -235,8 +235,8 @@ func logs(f *host.Facts) []host.Storage {
 	for _, d := range f.Databases {
 		for _, l := range append([]host.ServerLog{{Purpose: d.Kind + " log", Dir: d.LogDir}}, d.MoreLogs...) {
 			if whole(l.Dir).unknown() {
-				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), PID: d.PID, Class: l.Dir,
-					Options: l.Dir})
+				list = append(list, host.Storage{Purpose: fmt.Sprintf("%s of process %d", l.Purpose, d.PID), PID: d.PID,
+					Class: l.Dir, Options: l.Dir})
 			}
 		}
 	}

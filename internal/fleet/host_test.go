@@ -119,7 +119,7 @@ func TestDiffOfLittle(t *testing.T) {
 	lossy := checked("a")
 	lossy.Levers = []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(7200)}}
 	d := testkit.Must(DiffDocument(lossy, assessed, now, time.Hour, nil))(t)
-	testkit.Has(t, d.Answer[0].Text, "Log device: worthwhile, likely saves 2 h a day on a, not known on b. ")
+	testkit.Has(t, d.Answer[0].Text, "Log device: on a worthwhile, likely saves 2 h a day; on b not known. ")
 	testkit.Is(t, "What the services could gain", d.Sections[0].Title)
 	testkit.Is(t, 1, len(d.FirstTable().Rows), "rows as CSV")
 	clone := checked("b")

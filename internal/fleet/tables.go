@@ -87,9 +87,8 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 	gains := leversOf(a.Host, b.Host)
 	if len(gains) > 0 { // the reason why a person compares them
 		title := lever.Title(gains[0].Name)
-		d.Answer[0].Text = fmt.Sprintf("%s%s: %s on %s, %s on %s. %s", strings.ToUpper(title[:1]), title[1:], gains[0].A,
-			a.Name,
-			gains[0].B, b.Name, d.Answer[0].Text)
+		d.Answer[0].Text = fmt.Sprintf("%s%s: on %s %s; on %s %s. %s", strings.ToUpper(title[:1]), title[1:], a.Name,
+			gains[0].A, b.Name, gains[0].B, d.Answer[0].Text)
 	}
 	if a.Machine != "" && a.Machine == b.Machine {
 		d.Warnings = append(d.Warnings, "both have one machine-id: they are one host under two names, or clones")
@@ -228,6 +227,8 @@ func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
 	answer = fmt.Sprintf("%s differ in %s and %s.", both, screen.Count(len(apart), "measurement"),
 		screen.Count(settings, "setting"))
 	switch {
+	case facts == "" && measured == "" && settings == 0 && len(apart) > 0:
+		answer = fmt.Sprintf("%s differ in %s; their settings are equal.", both, screen.Count(len(apart), "measurement"))
 	case facts != "" && apart == nil:
 		answer = fmt.Sprintf("%s on one of %s alone.", screen.Plural(found, "check finds something", "checks find something"),
 			both)
@@ -239,8 +240,13 @@ func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
 	if len(apart) > 0 {
 		x := apart[0]
 		said := cmp.Or(MeasurementWords(x.Name), x.Name)
-		answer = fmt.Sprintf("%s: %s on %s, %s on %s (%.2fx). %s", strings.ToUpper(said[:1])+said[1:],
-			result.Format(*x.A.Value, x.A.Unit), a.Name, result.Format(*x.B.Value, x.B.Unit), b.Name, x.Ratio, answer)
+		more, less, times := b.Name+" ("+result.Format(*x.B.Value, x.B.Unit)+")",
+			a.Name+" ("+result.Format(*x.A.Value, x.A.Unit)+")", x.Ratio
+		if times < 1 {
+			more, less, times = less, more, 1/times
+		}
+		answer = fmt.Sprintf("%s: %.3g times as much on %s as on %s. %s", strings.ToUpper(said[:1])+said[1:], times, more, less,
+			answer)
 	}
 	return answer + cmp.Or(facts, measured)
 }

@@ -314,7 +314,7 @@ func checkLoad(l float64) error {
 	case l >= 1:
 		return fmt.Errorf(
 			"load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for "+
-				"less, or close the workload with --users N", l)
+				"less by --load, or close the workload with --users N", l)
 	}
 	return nil
 }

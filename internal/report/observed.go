@@ -43,7 +43,7 @@ type Observed struct {
 	Experiments map[string]lever.Evidence `json:"experiments,omitempty"`
 	Accepted    []check.Exception         `json:"exceptions,omitempty"` // findings that are accepted on this host
 	Answered    *answered                 `json:"answered,omitempty"`   // nil: no server of this host was asked
-	Own         []int                     `json:"own,omitempty"`        // PIDs of the servers that the service is or holds
+	Own         []int                     `json:"own,omitempty"`        // PIDs of the servers that the service holds
 }
 
 // answered is what the server of a process said of its settings.
@@ -105,7 +105,7 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 	a.Facts, a.Results = facts, check.Accept(check.Run(facts, s.Role, check.All()), s.Accepted, "", s.Started)
 	judged, its := *facts, a.Results
 	if s.Minute != nil && !s.Minute.Service.Near { // the host may have servers that are not watched
-		owns := func(pid int) bool { return slices.Contains(s.Own, pid) }
+		owns := func(pid int) bool { return pid == s.Minute.Service.PID || slices.Contains(s.Own, pid) }
 		judged.Databases = slices.DeleteFunc(slices.Clone(facts.Databases),
 			func(d host.Database) bool { return !owns(d.PID) })
 		a.Others = map[string]bool{}

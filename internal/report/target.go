@@ -172,12 +172,12 @@ func (t *target) answered(facts *host.Facts) *answered {
 	return &answered{own.PID, t.source.Server().Platform}
 }
 
-// own are the servers of this host that the watched service is or holds.
+// own are the servers of this host that the watched service holds.
 func (t *target) own(facts *host.Facts) (pids []int) {
 	if t.of == nil || !t.of.Here() {
 		return nil
 	}
-	members := append(t.of.Members(), t.of.PID)
+	members := t.of.Members()
 	for _, d := range slices.Concat(facts.Servers(), facts.Apps) {
 		if slices.Contains(members, d.PID) {
 			pids = append(pids, d.PID)

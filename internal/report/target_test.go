@@ -70,7 +70,7 @@ func TestOthersLast(t *testing.T) {
 	facts := &host.Facts{Databases: []host.Database{server(306, "/dev/shm/wal"), server(307, "/srv/wal")},
 		Storage: []host.Storage{on("/dev/shm/wal", 306, host.ClassMemory), on("/srv/wal", 307, host.ClassNVMe)}}
 	for pid, first := range map[int]bool{306: true, 307: false, 8: false, 0: false} { // nginx, and the demo
-		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{PID: pid}}, Own: []int{pid}}
+		s := &Observed{Role: check.ProductionDB, Minute: &assess.Minute{Service: service.Service{PID: pid}}}
 		a := s.Assessment(host.Tree{Root: t.TempDir()}, facts)
 		found := a.found()
 		testkit.Is(t, !first && pid > 300, found[len(found)-1].ID == "STO-006", pid)

@@ -195,6 +195,9 @@ func (r *Report) keep() (out document.Commands) {
 		return document.Commands{{Why: "keep it, until the next boot" + effect, Line: "hostlab set " + set},
 			{Why: "keep it for good, with tuned" + effect, Line: "hostlab export tuned " + set + " --out tuned.conf"}}
 	case experiment.KindServer:
+		if x.Parameters["dsn"] == "" { // the record does not say where it listens
+			effect += "; if another server runs here, add -h and -p of this one"
+		}
 		return document.Commands{{Why: "keep it" + effect, Line: keepParameter(x, f.Target, level)}}
 	}
 	return nil
@@ -223,7 +226,11 @@ func keepParameter(x *result.Experiment, name, level string) string {
 	if strings.HasPrefix(dsn, "m") || strings.Contains(service, "maria") || strings.Contains(service, "mysql") {
 		return "mariadb -e " + screen.Word("set global "+name+" = "+literal(level)) + "  # and the same in its option file"
 	}
-	return "psql -c " + screen.Word("alter system set "+name+" = '"+strings.ReplaceAll(level, "'", "''")+"'") +
+	to := ""
+	if dsn != "" {
+		to = "-d " + screen.Word(dsn) + " "
+	}
+	return "psql " + to + "-c " + screen.Word("alter system set "+name+" = '"+strings.ReplaceAll(level, "'", "''")+"'") +
 		" -c 'select pg_reload_conf()'"
 }
 

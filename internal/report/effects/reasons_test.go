@@ -272,7 +272,7 @@ func TestKeepSaysTheSideEffect(t *testing.T) {
 		"innodb_doublewrite=OFF": "data can be damaged", "innodb_doublewrite=detect_only": "data can be damaged", "checkpoint_timeout=1h": "recovery after a crash takes longer", "some_option=7": "not known here"} {
 		name, level, _ := strings.Cut(parameter, "=")
 		list := why(experiment.KindServer, name, level)
-		if len(list) != 1 || want == "" && list[0] != "keep it" || !strings.Contains(list[0], want) {
+		if len(list) != 1 || want == "" && list[0] != "keep it; if another server runs here, add -h and -p of this one" || !strings.Contains(list[0], want) {
 			t.Errorf("%s: %q, want %q", parameter, list, want)
 		}
 	}
