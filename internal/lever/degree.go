@@ -146,8 +146,12 @@ func (in *input) setDegree(best int) Next {
 		switch d.Kind {
 		case "postgresql":
 			// Workers come on top of the leader.
-			return Next{Command: fmt.Sprintf(
+			next := Next{Command: fmt.Sprintf(
 				`psql -c "alter system set max_parallel_workers_per_gather = %d" -c "select pg_reload_conf()"`, best-1)}
+			if len(in.facts.Databases) > 1 {
+				next.Note = "add -h and -p of the server that is meant"
+			}
+			return next
 		case "sqlserver":
 			return Next{Command: fmt.Sprintf(`sqlcmd -Q "exec sp_configure 'max degree of parallelism', %d; reconfigure"`, best)}
 		}

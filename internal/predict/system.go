@@ -118,16 +118,16 @@ func (h *HostDecides) brief() string {
 
 // questions are what to ask the owner of a hypervisor's host.
 func questions(hypervisor string) []string {
-	first := "Which power policy sets the CPU clock of that host? It should be the one for performance."
+	first := "Which power policy sets the CPU clock of that host? The one for performance keeps the clock high."
 	switch hypervisor {
 	case "kvm", "qemu", "xen":
 		first = "Which governor does that host use (cat /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; with Xen: xenpm " +
-			"get-cpufreq-para)? It should be performance."
+			"get-cpufreq-para)? performance keeps the clock high."
 	case "hyper-v":
-		first = "Which power plan does that host use (powercfg /getactivescheme)? It should be High performance."
+		first = "Which power plan does that host use (powercfg /getactivescheme)? High performance keeps the clock high."
 	case "vmware":
-		first = "Which power policy does that host use (vSphere Client: Configure, Hardware, Overview, Power Management)? It should be " +
-			"High performance."
+		first = "Which power policy does that host use (vSphere Client: Configure, Hardware, Overview, Power Management)? " +
+			"High performance keeps the clock high."
 	}
 	return []string{first,
 		"Does its firmware leave the clock to the operating system, or does a firmware power profile save energy?",
