@@ -122,10 +122,14 @@ func (m *Minute) anew() []explain.Finding {
 	}
 	of := lever.Unit((opensTCP*r.OverTCP + opensUnix*r.OverUnix) * m.Report.Wall / ran)
 	share := lever.Unit(of * (cpu.Value + queue.Value)) // what computes waits for a CPU, too
+	kept := ""
+	if r.Connections >= 1 {
+		kept = fmt.Sprintf(", while %s are open on average", explain.Plain(r.Connections))
+	}
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
 		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1), // what its clients take for it does not show
-		Text: fmt.Sprintf("clients open %s connections a second, while %s are open on average; to accept and close those takes %s of active time",
-			explain.Plain(r.OverTCP+r.OverUnix), explain.Plain(r.Connections), result.Share(share)),
+		Text: fmt.Sprintf("clients open %s connections a second%s; to accept and close those takes %s of active time",
+			explain.Plain(r.OverTCP+r.OverUnix), kept, result.Share(share)),
 		Step: "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
 }
 

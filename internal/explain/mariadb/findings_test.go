@@ -55,7 +55,7 @@ func TestFindings(t *testing.T) {
 			"innodb_log_file_size: the log fills innodb_log_file_size (4 MiB) in 500 ms, and each time changed pages have to be written; " +
 				"set global innodb_log_file_size = 268435456; before"},
 		"a log that lasts": {small(map[string]int64{"innodb_os_log_written": 60 << 10}), ""},
-		"one wait": {report(map[string]int64{"innodb_log_waits": 1}), ""},
+		"one wait":         {report(map[string]int64{"innodb_log_waits": 1}), ""},
 		"no free page": {report(map[string]int64{"innodb_buffer_pool_wait_free": 600}),
 			"innodb_buffer_pool_size: sessions waited for a free page 600 times"},
 		"tables on disk": {report(map[string]int64{"created_tmp_disk_tables": 300,
