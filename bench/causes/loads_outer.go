@@ -6,8 +6,6 @@ package main
 var ofOuter = []load{
 	{Name: "process that dials in vain", Kind: "process", With: setup{Script: "dial 0.05"}, Without: setup{Script: "dial 0"},
 		First: []string{`~^127\.0\.0\.1:`}, Named: []string{`127\.0\.0\.1:\d+`}},
-	{Name: "process and a slow child", Kind: "process", With: setup{Script: "child 0.02"}, Without: setup{Script: "child 0"},
-		First: []string{"~child|sleep"}, Named: []string{"sleep"}},
 	{Name: "process and a slow log daemon", Kind: "process", With: setup{Script: "log 0.002"}, Without: setup{Script: "log 0"},
 		First: []string{"~reader of a"}, Named: []string{`python3.*PID`}},
 	{Name: "process and a slow client", Kind: "process", With: setup{Script: "send 0.005"}, Without: setup{Script: "send 0"},

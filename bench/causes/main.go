@@ -7,7 +7,7 @@
 //
 //	go run ./bench/causes [-out DIR] [-hostlab bin/hostlab] [-for 20s[,60s]] [-only NAME,...] [-again]
 //
-// It takes root, control groups of version 1, PostgreSQL with pgbench, MariaDB, pgbouncer, redis-server, nginx, a JDK,
+// It takes root, control groups of version 1, PostgreSQL with pgbench, MariaDB, pgbouncer, redis-server, nginx, haproxy, a JDK,
 // and python3.
 package main
 

@@ -198,6 +198,34 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// Connections that clients open again and again are said to be, and those that found the queue full.
+func TestAnew(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 30, explain.RunQueue: 30})
+	m.Connected, m.Requests = false, &Requests{Connections: 2, Looks: 12, Opened: proc.Opened{OverTCP: 10_000, OverUnix: 1, Full: 2}}
+	want := "clients open 10001 connections a second, while 2 are open on average; to accept and close those takes 30 % of active time"
+	if list := m.anew(); len(list) != 1 || list[0].Text != want {
+		t.Errorf("%+v", list)
+	}
+	want = "2 times a second a client found the queue of connections full that nobody has taken yet, and tries again after a second or more"
+	if list := m.refused(); len(list) != 1 || list[0].Text != want || list[0].N != 120 {
+		t.Errorf("%+v", list)
+	}
+	if m.Requests.Opened = (proc.Opened{OverTCP: 3}); m.anew() != nil || m.refused() != nil {
+		t.Error("few connections")
+	}
+}
+
+// A server of names is named by its port, and by the line that names it.
+func TestAskedOverUDP(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10, explain.Peers: 90})
+	m.Connected, m.Asked = false, []Asked{{Address: "10.0.0.2:53/udp", Seconds: 90, Line: 2}}
+	list := m.asking()
+	if len(list) != 1 || !strings.HasSuffix(list[0].Text, "waits 90 % of its active time for answers from 10.0.0.2:53 over UDP (port 53: DNS)") ||
+		list[0].Step != "see whether that server answers, or name another: line 2 of /etc/resolv.conf names it" {
+		t.Errorf("%+v", list)
+	}
+}
+
 // A command that takes long is named, as all others wait for the one thread meanwhile.
 func TestSlow(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50})

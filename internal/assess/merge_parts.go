@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/pgbouncer"
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/proc"
 	"hostlab/internal/service"
 )
 
@@ -202,7 +203,8 @@ func requestsOf(list []*Minute) (out *Requests) {
 			n := max(a+b, 1)
 			mean := func(x, y float64) float64 { return (x*a + y*b) / n }
 			*out = Requests{mean(out.Connections, r.Connections), mean(out.Unread, r.Unread), mean(out.AtWork, r.AtWork),
-				out.Looks + r.Looks, mean(out.OverTCP, r.OverTCP), mean(out.OverUnix, r.OverUnix)}
+				out.Looks + r.Looks, proc.Opened{OverTCP: mean(out.OverTCP, r.OverTCP), OverUnix: mean(out.OverUnix, r.OverUnix),
+					Full: mean(out.Full, r.Full)}}
 		}
 	}
 	return out

@@ -20,9 +20,7 @@ type Requests struct {
 	Unread      float64 `json:"unread"`      // of them, with something to read
 	AtWork      float64 `json:"at_work"`     // of them, that wait for an answer, over TCP
 	Looks       int     `json:"looks"`
-	// OverTCP and OverUnix are how many connections its clients opened, a second, over TCP and over Unix sockets.
-	OverTCP  float64 `json:"opened_tcp,omitempty"`
-	OverUnix float64 `json:"opened_unix,omitempty"`
+	proc.Opened
 }
 
 // unread looks at connections now and then.
@@ -63,11 +61,11 @@ func (u *unread) look(members func() []int) {
 // mean is what the looks showed; nil: no connection.
 func (u *unread) mean() *Requests {
 	n := float64(u.sum.Looks)
-	tcp, local := u.of.Opened()
-	if u.sum.Connections == 0 && tcp+local == 0 {
+	opened := u.of.Opened()
+	if u.sum.Connections == 0 && opened == (proc.Opened{}) {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Looks, tcp, local}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Looks, opened}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -124,11 +122,28 @@ func (m *Minute) anew() []explain.Finding {
 	}
 	of := lever.Unit((opensTCP*r.OverTCP + opensUnix*r.OverUnix) * m.Report.Wall / ran)
 	share := lever.Unit(of * (cpu.Value + queue.Value)) // what computes waits for a CPU, too
+	kept := ""
+	if r.Connections >= 1 {
+		kept = fmt.Sprintf(", while %s are open on average", explain.Plain(r.Connections))
+	}
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
 		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1), // what its clients take for it does not show
-		Text: fmt.Sprintf("clients open %s connections a second, while %s are open on average; to accept and close those takes %s of active time",
-			explain.Plain(r.OverTCP+r.OverUnix), explain.Plain(r.Connections), result.Share(share)),
+		Text: fmt.Sprintf("clients open %s connections a second%s; to accept and close those takes %s of active time",
+			explain.Plain(r.OverTCP+r.OverUnix), kept, result.Share(share)),
 		Step: "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
+}
+
+// refused are connections that find the queue of the service full: its clients come back after a second, then after two.
+func (m *Minute) refused() []explain.Finding {
+	r := m.Requests
+	if r == nil || m.Connected || r.Full*m.Report.Wall < followed {
+		return nil
+	}
+	return []explain.Finding{{Parameter: "queue of connections", Part: explain.Application, Number: r.Full,
+		Unit: "connections/s", N: int64(r.Full * m.Report.Wall), Plain: true, AtMost: result.Finite(1),
+		Text: fmt.Sprintf("%s times a second a client found the queue of connections full that nobody has taken yet, "+
+			"and tries again after a second or more", explain.Plain(r.Full)),
+		Step: "raise the backlog that it gives to listen(2) and net.core.somaxconn, or have it take connections sooner"}}
 }
 
 // within are requests that are neither at a thread that has work nor at a server: a limit, a pool or a timer of the

@@ -233,6 +233,15 @@ type Requests struct {
 	Asked       map[string]Open // that a server is to answer, by its address; likewise
 }
 
+// Opened are connections that clients open, a second.
+type Opened struct {
+	OverTCP  float64 `json:"opened_tcp,omitempty"`
+	OverUnix float64 `json:"opened_unix,omitempty"`
+	// Full are those that found the queue full of those that nobody has taken yet (ListenOverflows): clients try again
+	// after a second.
+	Full float64 `json:"queue_full,omitempty"`
+}
+
 // OverUDP ends the address of a server that is asked over UDP, as in 10.0.0.2:53/udp.
 const OverUDP = "/udp"
 

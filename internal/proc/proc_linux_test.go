@@ -98,54 +98,25 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Connections that come again and again are counted, and those that stay are not.
+// TestOpened: a connection that came since the last look counts, and one that was there does not.
 func TestOpened(t *testing.T) {
-	for network, address := range map[string]string{"unix": filepath.Join(t.TempDir(), "s"), "tcp": "127.0.0.1:0"} {
-		l := testkit.Must(net.Listen(network, address))(t)
-		visit := func() {
-			if c, err := net.Dial(network, l.Addr().String()); err == nil { // a Unix socket refuses where nobody takes them
-				_ = c.Close()
-			}
-			time.Sleep(time.Millisecond / 10)
-		}
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				go func() { _, _ = c.Read([]byte{0}); _ = c.Close() }()
-			}
-		}()
-		kept := testkit.Must(net.Dial(network, l.Addr().String()))(t)
-		var v Visitors
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer l.Close()
+	var v Visitors
+	for n := range 2 {
+		client := testkit.Must(net.Dial("tcp", l.Addr().String()))(t)
+		defer client.Close()
+		server := testkit.Must(l.Accept())(t)
+		defer server.Close()
 		v.Look([]int{os.Getpid()})
-		v.Look([]int{os.Getpid()})
-		if network == "unix" {
-			tcp, local := v.Opened()
-			testkit.Is(t, 0, tcp+local, "without new ones")
+		if got := v.Opened().OverTCP; (got > 0) != (n > 0) {
+			t.Errorf("%d came since the first look: %g a second", n, got)
 		}
-		for opened := false; !opened; { // each look may miss those that come and go meanwhile
-			stop, done := make(chan bool), make(chan bool)
-			go func() {
-				defer close(done)
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-						visit()
-					}
-				}
-			}()
-			v.Look([]int{os.Getpid()})
-			close(stop)
-			<-done
-			tcp, local := v.Opened()
-			opened = network == "tcp" && tcp > 0 || network == "unix" && local > 0
-		}
-		kept.Close()
-		l.Close()
+	}
+	names := map[string]bool{"/run/s": true}
+	for x, want := range map[unixSocket]bool{{inode: 7, peer: 8, name: "/run/s"}: true, {inode: 8, peer: 7}: false,
+		{peer: 8, name: "/run/s"}: false, {inode: 9, name: "/run/s", listens: true}: false, {inode: 7, peer: 8, name: "/run/t"}: false} {
+		testkit.Is(t, want, x.cameTo(names), x)
 	}
 }
 

@@ -17,10 +17,9 @@ import (
 type Visitors struct {
 	seen         map[uint64]bool // of TCP, that were accepted, at the last look
 	ours, others float64         // of those that came since the look before, and of those that have ended
-	first, last  float64         // that the network has accepted over TCP
-	began, at    time.Time       // when it was asked for those
-	came         float64         // over Unix sockets, between two lists
-	between      time.Duration   // of all such pairs
+	first, last  passed          // at the first look and at the last one
+	came         float64         // over Unix sockets, between lists
+	between      time.Duration   // those, in all
 	pid          int             // one of the processes, whose network counts
 }
 
@@ -63,7 +62,10 @@ func (v *Visitors) Look(pids []int) (r Requests) {
 	return r
 }
 
-// unix lists connections over Unix sockets twice, so that those show which came in between.
+// again is how often Unix sockets are listed at one look: most of those that clients open anew live for a moment.
+const again = 8
+
+// unix lists connections over Unix sockets, and again at once, so that those show which came in between.
 func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 	names, before := map[string]bool{}, map[uint64]bool{}
 	began := time.Now()
@@ -81,12 +83,22 @@ func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 	if len(names) == 0 {
 		return
 	}
-	v.between += time.Since(began)
-	eachUnix(func(x unixSocket) {
-		if x.inode != 0 && x.peer != 0 && names[x.name] && !x.listens && !before[x.inode] {
-			v.came++
-		}
-	})
+	last := began
+	for range again {
+		last = time.Now()
+		eachUnix(func(x unixSocket) {
+			if x.cameTo(names) && !before[x.inode] {
+				before[x.inode] = true
+				v.came++
+			}
+		})
+	}
+	v.between += last.Sub(began)
+}
+
+// cameTo reports a connection that a server has accepted which listens at one of some names.
+func (x *unixSocket) cameTo(names map[string]bool) bool {
+	return x.inode != 0 && x.peer != 0 && !x.listens && names[x.name]
 }
 
 // tcp counts the connections that came since the last look, and those that have ended in the last minute, by who
@@ -125,33 +137,40 @@ func (v *Visitors) tcp(all []*inetSocket, own map[uint64]bool, servers map[uint6
 	v.seen = there
 }
 
-// passed reads how many connections the network has accepted.
+// passed are connections that a network has accepted over TCP, and those that it did not, as their queue was full.
+type passed struct {
+	taken, full float64
+	at          time.Time
+}
+
 func (v *Visitors) passed() {
 	p, err := procfs.NewProc(v.pid)
 	if err != nil {
 		return
 	}
-	s, err := p.Snmp()
-	if err != nil || s.PassiveOpens == nil {
+	s, err1 := p.Snmp()
+	n, err2 := p.Netstat()
+	if err1 != nil || err2 != nil || s.PassiveOpens == nil || n.ListenOverflows == nil {
 		return
 	}
-	v.last, v.at = *s.PassiveOpens, time.Now()
-	if v.began.IsZero() {
-		v.first, v.began = v.last, v.at
+	v.last = passed{*s.PassiveOpens, *n.ListenOverflows, time.Now()}
+	if v.first.at.IsZero() {
+		v.first = v.last
 	}
 }
 
-// Opened are connections that clients have opened until now, a second, over TCP and over Unix sockets. Where many have
-// ended, one look at all of them takes so long that there is no second one.
-func (v *Visitors) Opened() (tcp, local float64) {
+// Opened is what clients have done until now, a second. Where many connections have ended, one look at all of them
+// takes so long that there is no second one.
+func (v *Visitors) Opened() (o Opened) {
 	v.passed()
-	if seconds := v.at.Sub(v.began).Seconds(); seconds > 0 && v.ours > 0 && v.last >= v.first {
-		tcp = (v.last - v.first) / seconds * v.ours / (v.ours + v.others)
+	if seconds := v.last.at.Sub(v.first.at).Seconds(); seconds > 0 && v.ours > 0 && v.last.taken >= v.first.taken {
+		share := v.ours / (v.ours + v.others) / seconds
+		o.OverTCP, o.Full = (v.last.taken-v.first.taken)*share, (v.last.full-v.first.full)*share
 	}
 	if v.between > 0 {
-		local = v.came / v.between.Seconds()
+		o.OverUnix = v.came / v.between.Seconds()
 	}
-	return tcp, local
+	return o
 }
 
 func (r *Requests) count(waits bool) {

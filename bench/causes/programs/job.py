@@ -195,14 +195,6 @@ def dial(patience=0, rounds=2000):
         mark()
 
 
-def child(seconds=0, rounds=2000):
-    """Wait for a program that sleeps."""
-    while True:
-        compute(int(rounds))
-        subprocess.run(["/bin/sleep", seconds])
-        mark()
-
-
 def log(pause=0, rounds=2000):
     """Send lines to a log daemon that takes them slowly."""
     daemon, path = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM), "%s/dev-log" % os.environ["LOG"]

@@ -18,7 +18,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	holding, _ := f.Holding()
 	keeping, _ := f.Keeping()
 	for _, x := range []explain.Finding{f.pauses(), holding, keeping, f.connections(), f.turns(), f.pool(), f.logBuffer(),
-		f.noFree(), f.temporary()} {
+		f.logSize(), f.noFree(), f.temporary()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -168,6 +168,29 @@ func (f *findings) logBuffer() explain.Finding {
 	x.Text = fmt.Sprintf("sessions waited for the log %d times, %s a second, as %s was full", x.N, explain.Plain(x.Number),
 		now(x))
 	x.Step = "set " + x.Parameter + " to four times as much in the server's file, and restart it"
+	return x
+}
+
+// The log is too small where it is full again within filled, s, and large enough where it holds what comes in roomy. Its
+// most is how many times as large a step makes it.
+const (
+	filled = 5.0
+	roomy  = 60.0
+	most   = 64
+)
+
+// logSize: before the log begins anew, the pages that it changed have to be written (buf_flush_ahead in buf0flu.cc).
+func (f *findings) logSize() explain.Finding {
+	x := f.set("innodb_log_file_size", "innodb_os_log_written", explain.OtherWaits)
+	size, _ := strconv.ParseFloat(x.Value, 64)
+	if x.Unit = "B/s"; size <= 0 || x.Number*filled < size {
+		return explain.Finding{}
+	}
+	x.Plain, x.AtMost = true, f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits, explain.Locks, explain.LogWait,
+		explain.DataReads)
+	x.Text = fmt.Sprintf("the log fills %s in %s, and each time changed pages have to be written", now(x),
+		result.Format(size/x.Number, "s"))
+	x.Step = larger(x, int64(min(most, math.Ceil(x.Number*roomy/size)))) + "; before MariaDB 10.9 in the server's file"
 	return x
 }
 

@@ -26,6 +26,11 @@ func TestFindings(t *testing.T) {
 	paused.Blockers[0].Share.Value, paused.Blockers[0].Share.N = 0.5, 50
 	turns := report(nil)
 	turns.Queue, turns.Totals.Settings["thread_pool_size"] = &explain.Queue{Waiting: 12, Working: 3, Looks: 60}, "1"
+	small := func(grown map[string]int64) *explain.Report {
+		r := report(grown)
+		r.Totals.Settings["innodb_log_file_size"] = "4194304"
+		return r
+	}
 	for name, c := range map[string]struct {
 		report *explain.Report
 		want   string // "": nothing is said
@@ -46,7 +51,11 @@ func TestFindings(t *testing.T) {
 			"innodb_buffer_pool_read_requests": 600_000}), ""},
 		"a full log buffer": {report(map[string]int64{"innodb_log_waits": 120}),
 			"innodb_log_buffer_size: sessions waited for the log 120 times, 2 a second, as innodb_log_buffer_size (16 MiB) was full"},
-		"one wait": {report(map[string]int64{"innodb_log_waits": 1}), ""},
+		"a small log": {small(map[string]int64{"innodb_os_log_written": 60 * 8 << 20}),
+			"innodb_log_file_size: the log fills innodb_log_file_size (4 MiB) in 500 ms, and each time changed pages have to be written; " +
+				"set global innodb_log_file_size = 268435456; before"},
+		"a log that lasts": {small(map[string]int64{"innodb_os_log_written": 60 << 10}), ""},
+		"one wait":         {report(map[string]int64{"innodb_log_waits": 1}), ""},
 		"no free page": {report(map[string]int64{"innodb_buffer_pool_wait_free": 600}),
 			"innodb_buffer_pool_size: sessions waited for a free page 600 times"},
 		"tables on disk": {report(map[string]int64{"created_tmp_disk_tables": 300,

@@ -273,7 +273,7 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	cpu := f.Part(explain.DatabaseCPU).Seconds
 	each := cpu / float64(f.Transactions)
 	x.Number, x.Unit, x.N = each, "s of CPU time a transaction", f.Transactions
-	x.Plain = cpu >= f.Busy/2 && each < soon
+	x.Plain = cpu+f.Part(explain.RunQueue).Seconds >= f.Busy/2 && each < soon // what computes waits for a CPU, too
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue)
 	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit); a transaction takes %s of CPU time, "+
 		"most of which compiling may be", n, result.Format(each, "s"))
