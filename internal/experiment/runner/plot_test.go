@@ -340,10 +340,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		"tuned ":   {true, "original"},
 	} {
 		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-		s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 		testkit.OK(t, s.levels.begin(context.Background()))
 		s.store.Close() // as a kill does
 		b.write("level", found+"\n")
@@ -352,7 +349,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		}
 		cfg := b.cfg
 		cfg.Study, cfg.Force = b.study, c.force
-		err = Restore(context.Background(), cfg)
+		err := Restore(context.Background(), cfg)
 		testkit.Is(t, c.want, b.level(), "found", found, "left", err)
 		if (err == nil) != (c.want == "original") || (len(b.record().Changed()) == 0) != (c.want == "original") {
 			t.Errorf("found %q: %v, open %v", found, err, b.record().Changed())
@@ -362,12 +359,9 @@ func TestRestoreAfterAKill(t *testing.T) {
 
 func TestTwoAtOnce(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-	s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 	defer s.store.Close()
-	err = b.run()
+	err := b.run()
 	b.fails(err, fmt.Sprintf("another hostlab, pid %d, is running in", os.Getpid()))
 	if _, ok := errors.AsType[*lockfile.Busy](err); !ok {
 		t.Error("not busy")
