@@ -51,10 +51,7 @@ func TestSendService(t *testing.T) {
 	at, end := startServe(t, "--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens, "--store",
 		store)
 	port := strings.TrimSuffix(at[strings.LastIndex(at, ":")+1:], "/")
-	now, err := json.Marshal(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := testkit.Must(json.Marshal(time.Now()))(t)
 	write("var/lib/hostlab-assess/verify.json", `{"kind":"verify","schema":1,"started":`+string(now)+
 		`,"action":"verify","outcomes":[{"setting":"swappiness","name":"","to":"10","read":"10","result":"unchanged"}]}`)
 	latest := `{"kind":"check","schema":1,"version":"1","started":` + string(now) +
@@ -89,7 +86,7 @@ func TestSendService(t *testing.T) {
 	}
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	_, err = z.Write([]byte(latest))
+	_, err := z.Write([]byte(latest))
 	testkit.OK(t, errors.Join(err, z.Close()))
 	if status, said := send("fleet", "send", "--to", "https://localhost:"+port, "--ca", cert, "--token-file",
 		filepath.Join(dir, "etc/hostlab/fleet.token"),

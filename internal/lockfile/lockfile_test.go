@@ -20,14 +20,11 @@ func open(t *testing.T) *os.Root {
 // One at a time has it, and the other learns who; a removed file keeps nobody out.
 func TestTake(t *testing.T) {
 	root := open(t)
-	l, err := Take(root, "lock", "works here")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Take(root, "lock", "works here"))(t)
 	if !Held(root, "lock") {
 		t.Error("it is not held")
 	}
-	_, err = Take(root, "lock", "works here")
+	_, err := Take(root, "lock", "works here")
 	if busy, ok := errors.AsType[*Busy](err); !ok || busy.PID != os.Getpid() {
 		t.Errorf("%v", err)
 	}

@@ -110,7 +110,7 @@ func (v *Vendor) look(ctx context.Context, dir string) (p Programs, why string) 
 
 // ask asks the program itself: others have programs of the same name.
 func (v *Vendor) ask(ctx context.Context, path string) (p Programs, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // a busy guest read MariaDB's program for more than 10 s
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, v.versionArgs...).Output()
 	if err != nil {

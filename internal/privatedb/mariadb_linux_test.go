@@ -75,13 +75,10 @@ func TestServerOfMariaDB(t *testing.T) {
 func TestKilledInTheMiddleOfMariaDB(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, MariaDB, Config{Parent: dir})
-	db, err := s.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(s.Open())(t)
 	defer db.Close()
 	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(s.PID(), unix.SIGKILL) })
-	_, err = db.ExecContext(t.Context(), "SELECT sleep(60)")
+	_, err := db.ExecContext(t.Context(), "SELECT sleep(60)")
 	err = s.Explain(t.Context(), err)
 	if err == nil || !strings.Contains(err.Error(), "signal 9 (SIGKILL)") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("killed: %v", err)

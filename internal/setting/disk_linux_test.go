@@ -228,11 +228,8 @@ func TestTreeIsHeld(t *testing.T) {
 	sys, state := treeOf(t, root), filepath.Join(root, "var/lib/hostlab")
 	plan := testkit.Must(NewPlan(sys, []Assignment{{"swappiness", "", "10"}}))(t)
 	testkit.OK(t, errors.Join(os.Rename(root, moved), os.Symlink("other", root)))
-	j, err := OpenJournal(sys, state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Apply(context.Background(), sys, j, "set", plan, false)
+	j := testkit.Must(OpenJournal(sys, state))(t)
+	_, err := Apply(context.Background(), sys, j, "set", plan, false)
 	testkit.OK(t, errors.Join(err, j.Close()))
 	testkit.Same(t, was, tree(t, other), "the tree behind the link changed")
 	if got := tree(t, moved); got["/proc/sys/vm/swappiness"] != "10" || got["/var/lib/hostlab/"+journalFile] == "" {

@@ -140,11 +140,8 @@ func TestForget(t *testing.T) {
 // A second hostlab is told who has the journal.
 func TestBusy(t *testing.T) {
 	sys, dir := treeOf(t, t.TempDir()), t.TempDir()
-	j, err := OpenJournal(sys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = OpenJournal(sys, dir)
+	j := testkit.Must(OpenJournal(sys, dir))(t)
+	_, err := OpenJournal(sys, dir)
 	busy, ok := errors.AsType[*lockfile.Busy](err)
 	if !ok || busy.PID != os.Getpid() || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%v", err)

@@ -97,11 +97,8 @@ func TestOutput(t *testing.T) {
 	refused(t, err, "fifo is a FIFO that no program reads")
 	for _, name := range []string{"swapped", "theirs", "null"} {
 		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))
-		reader, err := os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = o.Open()
+		reader := testkit.Must(os.OpenFile(at("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
+		_, err := o.Open()
 		refused(t, err, "was replaced while it was opened")
 		reader.Close()
 		testkit.OK(t, unix.Renameat2(unix.AT_FDCWD, at("fifo"), unix.AT_FDCWD, at(name), unix.RENAME_EXCHANGE))

@@ -52,10 +52,7 @@ func TestOpenFile(t *testing.T) {
 }
 
 func TestParents(t *testing.T) {
-	real, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	made := filepath.Join(real, "a", "b")
 	testkit.OK(t, os.MkdirAll(made, 0o755))
 	testkit.Is(t, made, testkit.Must(Parents(made))(t))
@@ -63,7 +60,7 @@ func TestParents(t *testing.T) {
 	testkit.OK(t, os.Symlink("a", link))
 	testkit.Is(t, made, testkit.Must(Parents(filepath.Join(link, "b")))(t), "by a link")
 	testkit.OK(t, os.Symlink("loop", filepath.Join(real, "loop")))
-	_, err = Parents(filepath.Join(real, "loop"))
+	_, err := Parents(filepath.Join(real, "loop"))
 	refused(t, err, "too many links")
 	testkit.OK(t, os.Chmod(filepath.Join(real, "a"), 0o777))
 	_, err = Parents(made)

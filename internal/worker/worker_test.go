@@ -86,16 +86,13 @@ func TestEndAfterLostAnswer(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(environ("end", 1), "HOSTLAB_TEST_END="+file)
 	in := testkit.Must(cmd.StdinPipe())(t)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())(t)
 	testkit.OK(t, cmd.Start())
 	_ = out.Close()
 	testkit.Must(in.Write([]byte("1\n")))(t)
 	time.Sleep(200 * time.Millisecond) // the answer finds no reader
 	_ = in.Close()
-	err = cmd.Wait()
+	err := cmd.Wait()
 	if _, missing := os.Stat(file); err != nil || missing != nil {
 		t.Errorf("%v, %v", err, missing)
 	}

@@ -192,7 +192,7 @@ func (s *server) dsn() string {
 	return "mariadb://hostlab@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
 }
 
-// load has clients work until they are stopped: of PostgreSQL Debian's pgbench.
+// load has clients work until they are stopped: of PostgreSQL Debian's pgbench. They leave CPUs to other tests.
 func (s *server) load(t *testing.T) (stop func()) {
 	t.Helper()
 	if s.vendor == privatedb.PostgreSQL {
@@ -204,7 +204,7 @@ func (s *server) load(t *testing.T) (stop func()) {
 		if out, err := pgbench("-i", "-q", "-s", "2").CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		clients := pgbench("-n", "-c", "4", "-T", "3600")
+		clients := pgbench("-n", "-c", "4", "-R", "200", "-T", "3600")
 		testkit.OK(t, clients.Start())
 		stop = sync.OnceFunc(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
 		t.Cleanup(stop)
@@ -220,6 +220,7 @@ func (s *server) load(t *testing.T) (stop func()) {
 		clients.Go(func() {
 			for i := c; ctx.Err() == nil; i += 7 {
 				_, _ = s.db.ExecContext(ctx, fmt.Sprintf("update work set n = n + 1 where id = %d", 1+i%100))
+				time.Sleep(10 * time.Millisecond)
 			}
 		})
 	}

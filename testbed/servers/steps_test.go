@@ -193,13 +193,10 @@ func (s *server) state(t *testing.T, parameter string) string {
 		testkit.OK(t, s.db.QueryRowContext(t.Context(), "select @@global."+parameter).Scan(&value))
 		return value + "\n"
 	}
-	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.Connect(t.Context()))(t)
 	defer c.Close(t.Context())
 	var value string
-	err = c.QueryRow(t.Context(), "select setting from pg_settings where name = $1", parameter).Scan(&value)
+	err := c.QueryRow(t.Context(), "select setting from pg_settings where name = $1", parameter).Scan(&value)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,15 @@ apply = ["sh", "-c", "echo {level} > configured"]
 read = ["cat", "running"]
 ` + levelFactor + nullWorkload
 
+// rebootBench is a study of so many blocks on a host that runs as it is configured.
+func rebootBench(t *testing.T, blocks int, study string) *bench {
+	t.Helper()
+	b := newBench(t, head(blocks, "")+study)
+	b.write("running", "on\n")
+	b.write("configured", "on\n")
+	return b
+}
+
 // reboot makes the configured level the running one.
 func (b *bench) reboot() {
 	b.t.Helper()
@@ -42,9 +51,7 @@ func (b *bench) file(name string) string {
 }
 
 func TestReboots(t *testing.T) {
-	b := newBench(t, head(6, "")+rebootStudy)
-	b.write("running", "on\n")
-	b.write("configured", "on\n")
+	b := rebootBench(t, 6, rebootStudy)
 	reboots, wrong := 0, 0
 	for {
 		err := b.run()
@@ -109,9 +116,7 @@ func TestReboots(t *testing.T) {
 // on with the plot, one in another brings the level about again.
 func TestCancelWithinAPlot(t *testing.T) {
 	for _, rebooted := range []bool{false, true} {
-		b := newBench(t, head(6, "")+rebootStudy)
-		b.write("running", "on\n")
-		b.write("configured", "on\n")
+		b := rebootBench(t, 2, rebootStudy)
 		b.fails(b.run(), "reboot")
 		b.reboot()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -164,9 +169,7 @@ func (b *bench) rebootToTheEnd() {
 // What the next boot would bring is not what a factor was before the experiment,
 // also where the running level is the experiment's still.
 func TestOriginalOfAResumeInTheSameBoot(t *testing.T) {
-	b := newBench(t, head(6, "")+rebootStudy)
-	b.write("running", "on\n")
-	b.write("configured", "on\n")
+	b := rebootBench(t, 2, rebootStudy)
 	for off := false; !off; {
 		b.fails(b.run(), "reboot")
 		off = b.file("configured") == "off"
@@ -211,9 +214,7 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 		"after a boot, without read": {unread, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, head(6, "")+c.study)
-			b.write("running", "on\n")
-			b.write("configured", "on\n")
+			b := rebootBench(t, 2, c.study)
 			s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 			testkit.OK(t, s.levels.begin(context.Background()))
 			l := s.levels.levers[0]
@@ -339,10 +340,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		"tuned ":   {true, "original"},
 	} {
 		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-		s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 		testkit.OK(t, s.levels.begin(context.Background()))
 		s.store.Close() // as a kill does
 		b.write("level", found+"\n")
@@ -351,7 +349,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		}
 		cfg := b.cfg
 		cfg.Study, cfg.Force = b.study, c.force
-		err = Restore(context.Background(), cfg)
+		err := Restore(context.Background(), cfg)
 		testkit.Is(t, c.want, b.level(), "found", found, "left", err)
 		if (err == nil) != (c.want == "original") || (len(b.record().Changed()) == 0) != (c.want == "original") {
 			t.Errorf("found %q: %v, open %v", found, err, b.record().Changed())
@@ -361,12 +359,9 @@ func TestRestoreAfterAKill(t *testing.T) {
 
 func TestTwoAtOnce(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-	s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys}))(t)
 	defer s.store.Close()
-	err = b.run()
+	err := b.run()
 	b.fails(err, fmt.Sprintf("another hostlab, pid %d, is running in", os.Getpid()))
 	if _, ok := errors.AsType[*lockfile.Busy](err); !ok {
 		t.Error("not busy")

@@ -108,11 +108,8 @@ func TestRefused(t *testing.T) {
 		"host=/nowhere user=u":              "no such socket",
 		"mysql://u@h/?sslmode=x":            "socket and tls",
 	} {
-		d, err := Parse(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Open(context.Background(), d)
+		d := testkit.Must(Parse(dsn))(t)
+		_, err := Open(context.Background(), d)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") ||
 			strings.Contains(err.Error(), "\n") || !IsUsage(err) {
 			t.Errorf("%s: %v", dsn, err)

@@ -317,12 +317,9 @@ func TestRows(t *testing.T) {
 	c := d.Postgres.Copy()
 	d.dial = func(context.Context, string, string) (net.Conn, error) { return ours, nil }
 	c.DialFunc = d.network
-	conn, err := pgx.ConnectConfig(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.ConnectConfig(t.Context(), c))(t)
 	g := guarded{&postgres.Asker{Conn: conn}, d, patience, 0}
-	_, err = g.Ask(t.Context(), explain.Query{Name: "q", SQL: "select 1"})
+	_, err := g.Ask(t.Context(), explain.Query{Name: "q", SQL: "select 1"})
 	if err == nil || !strings.Contains(err.Error(), `the question "q" with more than 10000 rows`) || sent > 1<<20 {
 		t.Errorf("%d bytes: %v", sent, err)
 	}

@@ -124,11 +124,8 @@ func TestUntrusted(t *testing.T) {
 							false: "mysql.sock"}[kind == "postgresql"])
 						f := listens(t, file, speak)
 						defer os.Remove(file)
-						d, err := Here(kind, os.Getpid())
-						if err != nil {
-							t.Fatal(err)
-						}
-						_, err = Open(t.Context(), d)
+						d := testkit.Must(Here(kind, os.Getpid()))(t)
+						_, err := Open(t.Context(), d)
 						f.close()
 						words := bytes.Split(f.bytes(), []byte{0}) // PostgreSQL's parameters come in any order
 						slices.SortFunc(words, bytes.Compare)
@@ -173,11 +170,8 @@ func TestFoundWithoutPassword(t *testing.T) {
 		_, _ = c.Write(append(bytes.Clone(pgGreeting), pgMessage(&pgproto3.ReadyForQuery{TxStatus: 'I'})...))
 		_, _ = b.Receive()
 	})
-	d, err := Here("postgresql", os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Open(t.Context(), d)
+	d := testkit.Must(Here("postgresql", os.Getpid()))(t)
+	_, err := Open(t.Context(), d)
 	if got := f.bytes(); !bytes.Contains(got, []byte("pg_backend_pid")) || bytes.Contains(got, []byte(ofRoot)) {
 		t.Errorf("%v; it was sent %q", err, got)
 	}
@@ -189,12 +183,9 @@ func TestReplacedSocket(t *testing.T) {
 	secrets(t, "")
 	file := filepath.Join(t.TempDir(), "my.sock")
 	f := listens(t, file, speakMySQL)
-	d, err := Here("mariadb", os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Here("mariadb", os.Getpid()))(t)
 	d.found.pid = os.Getppid() // as if another listened
-	_, err = Open(t.Context(), d)
+	_, err := Open(t.Context(), d)
 	if got := f.bytes(); len(got) > 0 {
 		t.Errorf("it was sent %q", got)
 	}
@@ -307,13 +298,10 @@ func TestFilesStayHere(t *testing.T) {
 			_, _ = c.Write(maria(1, append([]byte{0xfb}, file...)...))
 			_, _ = io.Copy(io.Discard, c)
 		})
-		d, err := ParseOwn(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(ParseOwn(text))(t)
 		d.dial = f.reach
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err = Open(ctx, d)
+		_, err := Open(ctx, d)
 		cancel()
 		if got := f.bytes(); err == nil || bytes.Contains(got, []byte(ofRoot)) {
 			t.Errorf("%s: %v; it was sent %q", text, err, got)

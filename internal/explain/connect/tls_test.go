@@ -287,14 +287,11 @@ func TestWay(t *testing.T) {
 func TestCleartext(t *testing.T) {
 	for _, text := range []string{"mysql://u:s3cr3t@localhost/", "mysql://u:s3cr3t@db.example/?tls=false"} {
 		f := newFake(t, speakMySQL)
-		d, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(Parse(text))(t)
 		d.dial = f.reach
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		_, err = Open(ctx, d)
+		_, err := Open(ctx, d)
 		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") ||
 			strings.Contains(err.Error(), "DSN") {
 			t.Errorf("%s: %v", text, err)

@@ -39,12 +39,9 @@ func TestMachines(t *testing.T) {
 func TestMake(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	m := Maker{Hosts: 40, Seed: 1, Now: now, Version: "1", Days: 27, Each: 9}
-	planted, err := m.Make(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	planted := testkit.Must(m.Make(t.Context(), dir))(t)
 	by := map[string][]*fleet.Document{}
-	err = fleet.Spool(dir, now, func(s fleet.Spooled) error {
+	err := fleet.Spool(dir, now, func(s fleet.Spooled) error {
 		if s.Err != nil {
 			t.Fatalf("%s: %v", s.Path, s.Err)
 		}

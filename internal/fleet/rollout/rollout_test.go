@@ -173,11 +173,8 @@ func TestRead(t *testing.T) {
 	} {
 		p := planned(8, 2, 5)
 		c.edit(p)
-		data, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Read(data)
+		data := testkit.Must(json.Marshal(p))(t)
+		_, err := Read(data)
 		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil &&
 			(c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%s: %v", name, err)

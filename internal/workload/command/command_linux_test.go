@@ -325,13 +325,10 @@ func TestFlood(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	w := Workload{}
-	v, err := workload.Check(w.Describe(), map[string]any{"run": []string{"./b", "{level}", "{disk}"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(workload.Check(w.Describe(), map[string]any{"run": []string{"./b", "{level}", "{disk}"}}))(t)
 	cfg := workload.Config{Params: v, Factors: []string{"level"},
 		Picks: []workload.Pick{{Name: "p", From: "json:elapsed"}, {Name: "q", From: "wall"}}}
-	err = w.Validate(cfg)
+	err := w.Validate(cfg)
 	var got []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
 		p, ok := errors.AsType[*workload.ParamError](e)

@@ -192,15 +192,12 @@ func TestFullFileSystem(t *testing.T) {
 	if got := full.Error(); !strings.Contains(got, "full") || strings.Contains(got, prefix) {
 		t.Errorf("%q", got)
 	}
-	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile("/dev/full", os.O_RDWR, 0))(t)
 	dir := t.TempDir()
 	l := open(t, small(dir, Allocated))
 	_ = l.f.Close()
 	l.f = f // from here every write fails with ENOSPC
-	_, err = l.Block(context.Background(), 3, nil)
+	_, err := l.Block(context.Background(), 3, nil)
 	if de, ok := errors.AsType[*DirError](err); !ok || !errors.Is(err, syscall.ENOSPC) || de.Dir != dir {
 		t.Errorf("%v", err)
 	}

@@ -193,11 +193,8 @@ func TestWorkloadDirectory(t *testing.T) {
 		"a file":    {map[string]any{"dir": "file"}, "not a directory"},
 		"odd bytes": {map[string]any{"size": int64(5000)}, "parameter size: 5000 is not a multiple of 4096"},
 	} {
-		v, err := workload.Check(Workload{}.Describe(), c.given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: base, Work: base})
+		v := testkit.Must(workload.Check(Workload{}.Describe(), c.given))(t)
+		_, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: base, Work: base})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "--log-dir") {
 			t.Errorf("%s gave %v, want %q in it", name, err, c.want)
 		}

@@ -118,6 +118,7 @@ func TestNoTransaction(t *testing.T) {
 
 // TestBackwards: counters that begin anew end the run with an error.
 func TestBackwards(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*explain.Counters){
 		"fell":  func(c *explain.Counters) { c.Values["transactions"] = 1 },
 		"epoch": func(c *explain.Counters) { c.Epoch = "2" },
@@ -137,6 +138,7 @@ func TestBackwards(t *testing.T) {
 
 // TestLost: a connection that breaks is one clear error.
 func TestLost(t *testing.T) {
+	t.Parallel()
 	for _, when := range []int{1, 2} {
 		t.Run(fmt.Sprint("count ", when), func(t *testing.T) {
 			t.Parallel()

@@ -223,6 +223,7 @@ func TestApplication(t *testing.T) {
 
 // TestTeller: a command that does not tell a time is one clear error.
 func TestTeller(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		command []string
 		want    string

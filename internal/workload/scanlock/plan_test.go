@@ -152,10 +152,7 @@ func TestProcessorGroups(t *testing.T) {
 		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: c, Socket: host.Known(c/64, "", "made"),
 			Siblings: host.Known([]int{c &^ 1, c | 1}, "", "made")})
 	}
-	p, err := Make(asked("1:0x2", "0:0xf+1:5"), f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Make(asked("1:0x2", "0:0xf+1:5"), f))(t)
 	var b bytes.Buffer
 	s := Snapshot{At: time.Second}
 	for _, th := range p.Cell.Threads {
@@ -168,7 +165,7 @@ func TestProcessorGroups(t *testing.T) {
 	if p.Near[1] != cpus.Socket || p.Near[5] != cpus.Sibling {
 		t.Errorf("distances %v", p.Near)
 	}
-	_, err = Make(asked("1:0x10", "1"), f)
+	_, err := Make(asked("1:0x10", "1"), f)
 	testkit.Fails(t, err, "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67")
 }
 
