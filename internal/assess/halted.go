@@ -112,7 +112,7 @@ func (h *halts) watch(ctx context.Context, s *service.Service, o Options) {
 			if !listed.IsZero() {
 				h.signalled(members, now.Sub(listed).Seconds())
 			}
-			listed, next = now, now.Add(rarely * max(time.Second, haltsPause*time.Since(now)))
+			listed, next = now, now.Add(rarely*max(time.Second, haltsPause*time.Since(now)))
 		}
 		groups.Look()
 		still := 0

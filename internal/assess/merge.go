@@ -69,7 +69,7 @@ func Merge(list []*Minute) *Minute {
 	out.Trips, out.Pools, out.Cloud, out.Bounds = tripsOf(list), poolsOf(list), cloudOf(list), boundsOf(list)
 	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list),
 		fullOf(list)
-	out.Traffic = trafficOf(list)
+	out.Traffic, out.Greedy = trafficOf(list), greedyIn(list)
 	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
 	if whole.Scheduler != nil && whole.Scheduler.Reason != "" {

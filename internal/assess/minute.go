@@ -44,6 +44,8 @@ type Minute struct {
 	// Full are its threads that were always at work, of Threads that were watched; of a service that tells no sessions.
 	Full    []Full `json:"full,omitempty"`
 	Threads int    `json:"threads,omitempty"`
+	// Greedy are its sessions that always compute; nil: none stand out.
+	Greedy *Greedy `json:"greedy,omitempty"`
 	// Interpreter is its process of Python with several threads; nil: it is none.
 	Interpreter *Interpreter `json:"interpreter,omitempty"`
 	// Collector is what its threads that collect garbage did; nil: none did.

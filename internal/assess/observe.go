@@ -74,6 +74,7 @@ func (t *threads) fill(m *Minute, cpus int) {
 	last := t.last()
 	m.Readings, m.Throttled = t.readings, last.Throttled
 	if t.meter != nil {
+		m.Greedy = greedyOf(t.meter.Uses(), last.At)
 		m.host(last, cpus)
 		m.Host.Allowed, m.Host.Sets = len(allowed(m.Service.PID)), m.Service.CPUSets(cpus)
 	}

@@ -42,7 +42,9 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
 	}
-	if !slices.ContainsFunc(list, func(f explain.Finding) bool { return f.Parameter == "jit" && f.Plain }) {
+	greedy := m.greedy()
+	list = append(list, greedy...)
+	if len(greedy) == 0 && !slices.ContainsFunc(list, func(f explain.Finding) bool { return f.Parameter == "jit" && f.Plain }) {
 		list = append(list, m.heavy()...)
 	}
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move

@@ -130,6 +130,22 @@ func (t *Threads) Ran() (list []int64) {
 	return list
 }
 
+// Use is what a thread has used since it was seen first, s.
+type Use struct {
+	ID                  int64
+	Run, Queue, Watched float64
+}
+
+// Uses are those of clients' threads that have not ended.
+func (t *Threads) Uses() (list []Use) {
+	for id, x := range t.tasks {
+		if x.client {
+			list = append(list, Use{id, x.run.Seconds(), x.queue.Seconds(), x.at.Sub(x.first).Seconds()})
+		}
+	}
+	return list
+}
+
 // end keeps what a thread used. It ended at any time since the last look at it, and had
 // waited for a CPU for a share of its life until then: most likely it did so to the end.
 func (t *Threads) end(id int64, x *task, now time.Time) {

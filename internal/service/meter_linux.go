@@ -133,6 +133,9 @@ func (m *Meter) Read() (Reading, error) {
 	return r, nil
 }
 
+// Uses are what each of its threads has used that have not ended.
+func (m *Meter) Uses() []explain.Use { return m.threads.Uses() }
+
 // look finds the members of a service. All processes of a host are many to read, so it looks
 // the more seldom the longer that takes.
 func (m *Meter) look(now time.Time) {

@@ -66,6 +66,9 @@ func (s *Service) NewMeter() (*Meter, error) {
 // Close ends the looks.
 func (m *Meter) Close() { m.stop() }
 
+// Uses are not known of each thread.
+func (m *Meter) Uses() []explain.Use { return nil }
+
 // look takes one, and returns what that took.
 func (m *Meter) look() time.Duration {
 	began := time.Now()

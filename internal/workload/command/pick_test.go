@@ -90,7 +90,7 @@ func TestPartsOfNumbers(t *testing.T) {
 		"x=1e9": `x=(\d+)`, "x=1e-9": `(\d+)$`, "x=1.5E+9 s": `x=([\d.]+)`, "x=0x10": `x=(\d+)`, "0x10 s": `(\d+) s`,
 		"1:02.45elapsed": `([\d.]+)elapsed`, "0:02:45 h": `(\d+) h`,
 		"1.234.567,89 s": `(\d+) s`, "12,34,567 cycles": digits + "cycles", "a 1,234": `a (\d+)`, "(2,45)": `\((\d+)`,
-		"2,45s":      `\D(\d+)s`,
+		"2,45s":   `\D(\d+)s`,
 		"1.2.3 s": `^(\d+\.\d+)`, "12,345,678,9": `^(\d+)`,
 	} {
 		p := testkit.Must(newPicker(workload.Pick{Name: "x", From: "regex:" + expr, Unit: workload.AnyUnit}))(t)
