@@ -42,8 +42,8 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 test: ## as root, with PostgreSQL, MariaDB and Chromium, which it installs: all tests but those of the lab
 	./scripts/test-deps.sh test
 	go vet $(SYSTEM) ./... ./bench/...
-	@# Many packages wait for servers, guests and the clock, so that two more use the CPUs meanwhile.
-	$(MEMORY) $(DEVICE) ./scripts/with-chromium.sh go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 2 )) -timeout 45m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
+	@# Many packages wait for servers, guests and the clock, so that one more uses the CPUs meanwhile.
+	$(MEMORY) $(DEVICE) ./scripts/with-chromium.sh go test $(SYSTEM) -vet=off $(LINK) -p $$(( $$(nproc) + 1 )) -timeout 45m $(GUESTS) $$(go list ./... ./bench/... | grep -v /testbed)
 	go test -tags=oracle,sqlserver -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 lab: test-deps guests packages packages-test ansible-test bpf ## guests, servers, Wine, packages, Ansible, kernel objects; as root. LAB=all: all servers

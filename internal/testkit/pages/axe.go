@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +18,13 @@ import (
 
 // axe is the rules of axe-core, which scripts/test-deps.sh brings, pinned, from npm.
 var axe = sync.OnceValues(func() (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../testbed/dl/axe-core-*.tgz"))
+	root, err := os.Getwd() // a test's is its package's
+	for ; err == nil && root != "/"; root = filepath.Dir(root) {
+		if _, none := os.Stat(filepath.Join(root, "go.mod")); none == nil {
+			break
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "testbed/dl/axe-core-*.tgz"))
 	if err != nil || len(files) != 1 {
 		return "", fmt.Errorf("%d packages of axe-core in testbed/dl, want 1: run make test-deps", len(files))
 	}
