@@ -175,8 +175,11 @@ func TestPlantedPostgres(t *testing.T) {
 			work(t, s, "update t set b = 2 where a = 7")(ctx)
 		}
 		m := minuteOf(t, dsn, true, hold, waits, waits)
-		finding(t, m, "idle_in_transaction_session_timeout")
-		b := m.Report.Blockers
+		b, want := m.Report.Blockers, "idle_in_transaction_session_timeout"
+		if len(b) > 0 && b[0].Share.N < 3 { // a busy machine asks too seldom to name a session
+			want = "transactions that hold locks"
+		}
+		finding(t, m, want)
 		if len(b) == 0 || b[0].PID != pid || b[0].Relation != "postgres.t" || b[0].Part != explain.Application ||
 			b[0].Application != "nightly" || b[0].Share.Value < 0.9 {
 			t.Errorf("held by %d: %+v", pid, b)
