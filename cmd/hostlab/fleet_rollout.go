@@ -99,21 +99,11 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 	if o.out == "" {
 		return nil, usagef("name the file for the plan with --out FILE")
 	}
-	want, err := assignments(o.set)
+	want, err := o.changes()
 	if err != nil {
 		return nil, err
 	}
-	if len(want) == 0 && o.role == "" {
-		return nil, usagef("name what to set with --set, such as governor=performance, or --role ROLE")
-	}
 	for _, a := range want {
-		s, known := setting.Find(a.Name)
-		if !known {
-			return nil, usagef("--set %s: no such setting; 'hostlab settings' lists what there is", a)
-		}
-		if _, err := s.Spell(a.Value); err != nil { // no host takes it
-			return nil, usagef("--set %s: %w", s.Name, err)
-		}
 		p.Set = append(p.Set, a.String())
 	}
 	hosts, err := o.taking(ctx, s)
@@ -178,6 +168,27 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 			": take part; what an exception accepts there is left out by set")
 	}
 	return d, nil
+}
+
+// changes are what --set names, each with a value that hosts may take.
+func (o *rolloutOptions) changes() ([]setting.Assignment, error) {
+	want, err := assignments(o.set)
+	if err != nil {
+		return nil, err
+	}
+	if len(want) == 0 && o.role == "" {
+		return nil, usagef("name what to set with --set, such as governor=performance, or --role ROLE")
+	}
+	for _, a := range want {
+		s, known := setting.Find(a.Name)
+		if !known {
+			return nil, usagef("--set %s: no such setting; 'hostlab settings' lists what there is", a)
+		}
+		if _, err := s.Spell(a.Value); err != nil { // no host takes it
+			return nil, usagef("--set %s: %w", s.Name, err)
+		}
+	}
+	return want, nil
 }
 
 // taking are the hosts of --hosts, those of --where, or all.

@@ -21,7 +21,7 @@ type Greedy struct {
 }
 
 // Sessions that have work do so for atWork of the time at least. Those that wait for their clients, for locks or for the
-// log have it for no more than now: between that and full nobody is told from the others.
+// log have it for no more than now: between that and full a session is neither.
 const (
 	atWork = 0.1
 	now    = 0.85
@@ -106,8 +106,8 @@ func (m *Minute) greedy() []explain.Finding {
 	}
 	return []explain.Finding{{Parameter: "sessions that compute", Part: explain.DatabaseCPU, Number: of,
 		Unit: "of its CPU time", N: int64(g.Threads), Explains: &likely, AtMost: result.Finite(most),
-		Text: fmt.Sprintf("%s always computed, and took %s of the server's CPU time, while %s wait for a CPU for %s of active time",
-			who, result.Share(of), screen.Plural(g.Others, "other", "others"), result.Share(queue.Value)),
+		Text: fmt.Sprintf("%s always computed, and took %s of the server's CPU time, while %s for a CPU for %s of active time",
+			who, result.Share(of), screen.Plural(g.Others, "other waits", "others wait"), result.Share(queue.Value)),
 		Step: m.giveWay(g)}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 )
 

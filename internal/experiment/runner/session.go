@@ -205,75 +205,87 @@ func (s *session) runBlock(ctx context.Context) error {
 		if s.at >= s.x.Planned()+s.x.Design.AA && !s.latest.Asks(plot) {
 			continue
 		}
-		q := pending(s.x, s.store.Record().Runs, s.at, p)
-		if len(q) == 0 {
-			continue
-		}
-		if s.x.Design.Kind == result.SplitPlot {
-			// A boot leaves no workload behind and nothing warm. So it is for plots that need
-			// none, and nobody has to work on a host on which a workload runs.
-			if err := s.closeWorkload(); err != nil {
+		if q := pending(s.x, s.store.Record().Runs, s.at, p); len(q) > 0 {
+			if err := s.runPlot(ctx, p, q); err != nil {
 				return err
-			}
-			s.warm = false
-		}
-		if err := s.ready(ctx, p); err != nil {
-			return err
-		}
-		if err := s.warmUp(ctx, q[0]); err != nil {
-			return err
-		}
-		failures := map[int]int{} // slot -> runs of this session that were not OK
-		for len(q) > 0 {
-			if s.study.Budget > 0 && s.spent() >= s.study.Budget {
-				return errBudget
-			}
-			next := q[0]
-			if next.attempt > 1 || len(failures) > 0 { // it comes later than the pair was to end
-				switch waited, err := s.inWindow(ctx, s.study.BlockTime(s.block, 0)/2); {
-				case err != nil:
-					return err
-				case waited:
-					if err := s.ready(ctx, p); err != nil {
-						return err
-					}
-				}
-			}
-			if err := s.fit(next); err != nil {
-				return err
-			}
-			r, err := s.one(ctx, next, false)
-			if err != nil {
-				return err
-			}
-			q = q[1:]
-			if r.Status == result.OK {
-				s.done++
-			} else {
-				// Where void runs are marked in the end, they need not use up what failures may.
-				if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
-					failures[next.Slot]++
-				}
-				if failures[next.Slot] > s.study.Workload.Retries || s.lasting() {
-					return s.giveUp(r, failures[next.Slot])
-				}
-				next.attempt++
-				if q = requeue(s.x, q, next); r.Restarted {
-					q = pending(s.x, s.store.Record().Runs, s.at, p)
-					s.done = len(s.x.Blocks[s.at].Plots[p]) - len(q)
-				}
-			}
-			say, err := s.judge(r)
-			s.progress(Progress{Stage: "running", Last: r, Say: say})
-			if err != nil {
-				return err
-			}
-			if s.harmed() {
-				return errHarm
 			}
 		}
 	}
 	return nil
+}
+
+// runPlot runs what is left of one of its plots.
+func (s *session) runPlot(ctx context.Context, p int, q []slot) error {
+	if s.x.Design.Kind == result.SplitPlot {
+		// A boot leaves no workload behind and nothing warm. So it is for plots that need
+		// none, and nobody has to work on a host on which a workload runs.
+		if err := s.closeWorkload(); err != nil {
+			return err
+		}
+		s.warm = false
+	}
+	if err := s.ready(ctx, p); err != nil {
+		return err
+	}
+	if err := s.warmUp(ctx, q[0]); err != nil {
+		return err
+	}
+	failures := map[int]int{} // slot -> runs of this session that were not OK
+	for len(q) > 0 {
+		next := q[0]
+		if err := s.inTime(ctx, p, next.attempt > 1 || len(failures) > 0); err != nil {
+			return err
+		}
+		if err := s.fit(next); err != nil {
+			return err
+		}
+		r, err := s.one(ctx, next, false)
+		if err != nil {
+			return err
+		}
+		q = q[1:]
+		if r.Status == result.OK {
+			s.done++
+		} else {
+			// Where void runs are marked in the end, they need not use up what failures may.
+			if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
+				failures[next.Slot]++
+			}
+			if failures[next.Slot] > s.study.Workload.Retries || s.lasting() {
+				return s.giveUp(r, failures[next.Slot])
+			}
+			next.attempt++
+			if q = requeue(s.x, q, next); r.Restarted {
+				q = pending(s.x, s.store.Record().Runs, s.at, p)
+				s.done = len(s.x.Blocks[s.at].Plots[p]) - len(q)
+			}
+		}
+		say, err := s.judge(r)
+		s.progress(Progress{Stage: "running", Last: r, Say: say})
+		if err != nil {
+			return err
+		}
+		if s.harmed() {
+			return errHarm
+		}
+	}
+	return nil
+}
+
+// inTime ends an experiment whose budget is spent. A run that comes later than its pair was to end waits for the
+// window of hours, and finds its levels again then.
+func (s *session) inTime(ctx context.Context, plot int, later bool) error {
+	if s.study.Budget > 0 && s.spent() >= s.study.Budget {
+		return errBudget
+	}
+	if !later {
+		return nil
+	}
+	waited, err := s.inWindow(ctx, s.study.BlockTime(s.block, 0)/2)
+	if err != nil || !waited {
+		return err
+	}
+	return s.ready(ctx, plot)
 }
 
 // ready brings about a plot's levels and opens the workload.
@@ -405,6 +417,9 @@ func (s *session) giveUp(r *result.Run, times int) error {
 		}
 		return fmt.Errorf("%s failed, and would fail again: %s; %s", what, r.Reason, then)
 	}
-	return &Hopeless{fmt.Sprintf("%s was void or failed %d times, the last time", what, times), r,
-		"remove the cause, then continue with: " + resume}
+	then := "remove the cause, then continue with: " + resume
+	if r.Status == result.Failed && !s.counted(-1) { // a resume has the same command line
+		then = "if the command line is wrong, begin anew with another; else " + then
+	}
+	return &Hopeless{fmt.Sprintf("%s was void or failed %d times, the last time", what, times), r, then}
 }
