@@ -184,7 +184,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 			return nil
 		},
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
-		list, err := (&exceptions{args[1]}).read()
+		list, err := (&exceptions{args[1], true}).read()
 		if err != nil {
 			return nil, err
 		}
