@@ -81,15 +81,16 @@ Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
 A study named live-... compares two levels on a service in use, in pairs of
-periods: the present level and another. If the service suffers harm, the period
-ends at once. If it is calm after that, the second time ends the experiment, to
-be safe. If hostlab is killed, a guard process restores the present level.
---restore stops such an experiment while it runs. After a power cut, --restore
-without --out restores what any live experiment has left. Only one can run on a
-host at a time. --window names the hours in which it may run. A resume keeps
-them unless you name others. --quick makes periods of 5 s and ends after 10
-minutes. That shows only what is there some seconds after a change. If the first
-10 pairs show that the service takes longer to settle, run waits longer.
+periods: the present level and another. If the service suffers harm, run
+restores the present level at once. If the service is calm then, that counts as
+a strike; the second strike ends the experiment. If hostlab is killed, a guard
+process restores the present level. --restore stops such an experiment while it
+runs. After a power cut, --restore without --out restores what any live
+experiment has left. Only one can run on a host at a time. --window names the
+hours in which it may run. A resume keeps them unless you name others. --quick
+makes periods of 5 s and ends after 10 minutes. That shows only what is there
+some seconds after a change. If the first 10 pairs show that the service takes
+longer to settle, run waits longer.
 
 Exit status:
   0    finished; 'hostlab report' has the verdict as a status

@@ -30,8 +30,9 @@ func newVerify(std streams) *cobra.Command {
 and names each whose value is now different. Daemons such as tuned write their
 own values, firmware may cap, and a reboot forgets what no profile keeps. verify
 also names a 'hostlab set' that was killed, a damaged journal, and what a live
-experiment left after a power cut. It names findings that --exceptions accepts,
-but does not count them as failures. It writes nothing and needs no root.
+experiment left after a power cut. Where --exceptions accepts the check that
+advises a setting, verify names the setting, but it does not count for
+--exit-status. verify writes nothing and needs no root.
 
 Exit status:
   0    done

@@ -45,13 +45,13 @@ terminal it fills the screen (q quits, h lists the keys). Elsewhere, or with
 
 --save FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB
 when quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a
-tenth of that. --from FILE reads such a record, also a gzipped one. Was the
-night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
-asleep or slow? It compares the unevenness with that of chance at the same load.
+tenth of that. --from FILE judges such a record, also a gzipped one. It finds
+the quiet time and the load after it. It says whether the load spread over the
+CPUs more unevenly than by chance, and whether some CPUs were asleep or slow.
 
 --service NAME --ring 2d keeps an account of a service every 10 s instead, from
 which 'hostlab assess --at 02:14' and '--worst 10m' answer. It takes about 15 MB
-a day, and 50 MB at most. Root sees most; others see what belongs to them.
+a day, and 50 MB at most. Without root it lacks what only root sees.
 
 A record has the busy share of each sample, not the bursts within it. 'hostlab
 predict --workload' needs bursts: take them from 'hostlab assess --bursts', now

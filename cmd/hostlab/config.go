@@ -120,8 +120,11 @@ const largestExceptions = 1 << 20
 // unnamed is the name of a host that has none, to patterns of exceptions.
 const unnamed = "unknown host"
 
-// exceptions is where accepted findings are read from.
-type exceptions struct{ file string }
+// exceptions is where accepted findings are read from. argument: the command has named the file, and no flag.
+type exceptions struct {
+	file     string
+	argument bool
+}
 
 func (e *exceptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.file, "exceptions", "",
@@ -133,6 +136,9 @@ func (e *exceptions) flags(cmd *cobra.Command) {
 // read returns the exceptions. A file that another user could have written is refused: it would hide findings.
 func (e *exceptions) read() ([]check.Exception, error) {
 	name, flag := e.file, "--exceptions"
+	if e.argument {
+		flag = "exceptions"
+	}
 	if name == "" {
 		flag = "exceptions" // of a configuration, or the usual file
 		c, err := readConfig()

@@ -184,7 +184,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or file.`,
 			return nil
 		},
 	}, func(ctx context.Context, s *store.Store, args []string, now time.Time) (*document.Document, error) {
-		list, err := (&exceptions{args[1]}).read()
+		list, err := (&exceptions{args[1], true}).read()
 		if err != nil {
 			return nil, err
 		}
@@ -238,8 +238,8 @@ func newFleetHosts(std streams) *cobra.Command {
 		Use:   "hosts [flags]",
 		Short: "One row per host: age, findings, first lever; or the outliers",
 		Long: `hosts prints one row per host. --where keeps the hosts where a fact has this
-value; several must all hold. 'fleet diff' shows the names of facts. A fact that
-is not known is neither equal nor unequal to anything.
+value; of several, all must hold. 'fleet diff' shows the names of facts. A host
+whose fact is not known is left out, also by !=.
 
 --outliers names hosts whose measurements are far from those of their peers:
 8 or more hosts of equal hardware and role. On average, one in twenty of those

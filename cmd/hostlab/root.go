@@ -47,7 +47,7 @@ With --exit-status, a verdict is a status too:
   11   report, watch --from, fleet rollout gate: undecided
 
 ` + filesText(),
-		Example: `  hostlab assess                          # the whole answer, in about a minute
+		Example: `  hostlab assess                          # the whole answer, in 90 s
   hostlab check --role production-app     # settings only, for scripts
   hostlab facts --format json | jq .frequency
   hostlab run gzip-level                  # an experiment; 'study list' has more

@@ -41,7 +41,7 @@ func (m *Minute) Product() string {
 const rows = 10
 
 func events(r *explain.Report) *document.Table {
-	t := &document.Table{Columns: append(document.Headings("event", "of busy", "waits", "average"),
+	t := &document.Table{Columns: append(document.Headings("event", "of active time", "waits", "average"),
 		document.Column{Head: "part: meaning"}), Most: rows,
 		Lead: "Events with - as waits were sampled, not counted."}
 	for _, e := range r.Events {
@@ -92,7 +92,7 @@ func comparison(before, after *explain.Report) (out []document.Block) {
 	parts, waits := table("part"), table("event")
 	bars := &document.Bars{Full: true, Table: parts, Rows: []document.Bar{{Name: "before"}, {Name: "after"}},
 		Lead: "Two recordings, not an experiment: other changes between them count, too. 'hostlab run log-device' " +
-			"separates those. Bars show the time per transaction if both recordings have it, else shares of busy time."}
+			"separates those. Bars show the time per transaction if both recordings have it, else shares of active time."}
 	for _, name := range explain.PartNames {
 		b, a := before.Part(name).Seconds, after.Part(name).Seconds
 		if name == explain.Idle || b+a <= 0 {
@@ -224,7 +224,7 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 	case r.Transactions >= 0:
 		text := rate(r.Transactions)
 		if n := eachOf(r, r.Busy); n != nil {
-			text += ", " + seconds(*n) + " busy time each"
+			text += ", " + seconds(*n) + " active time each"
 		} else if r.Transactions > 0 {
 			text += " in sessions that were not seen: the server's own, other users' or short ones"
 		}

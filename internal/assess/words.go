@@ -291,7 +291,11 @@ func (m *Minute) step(l *lever.Lever) string {
 	case l.Next.Command == logCommand:
 		return lever.Step(there+"to try log devices with a job of hostlab's own, in "+logTakes+": ", l.Next)
 	case l.Next.Command == "" && l.Try != "":
-		return lever.Step(there+"to measure it here, in hours (or in 10 minutes with --quick): ", lever.Next{Command: l.Try})
+		does := "to measure it here"
+		if l.Name == lever.Data { // whose study varies the I/O scheduler: that gives something else than other disks
+			does = "to try another I/O scheduler here"
+		}
+		return lever.Step(there+does+", in hours (or in 10 minutes with --quick): ", lever.Next{Command: l.Try})
 	case l.Next.Command == "" && (l.Name == lever.Quota && len(m.Service.Containers) == 0 || l.Next.Note == m.act(l)): // that was said
 		return ""
 	}

@@ -121,7 +121,14 @@ var kernel = []Check{
 		fix: remedy{run("timedatectl", "show", "-p", "NTP", "-p", "NTPSynchronized"),
 			script("chronyc tracking").noting("with chrony, and rtcsync in its configuration")},
 		left: "a time server has to be chosen",
-		look: func(f *host.Facts, _ Role) view { return see(read(f.Kernel.ClockSynced, is(true))) },
+		look: func(f *host.Facts, _ Role) view {
+			return see(readAs(f.Kernel.ClockSynced, func(kept bool) string {
+				if kept {
+					return "synchronised"
+				}
+				return "unsynchronised"
+			}, is(true)))
+		},
 	},
 	{
 		ID: "KRN-010", Subject: Kernel, Title: "Processor listed as vulnerable",

@@ -63,7 +63,7 @@ func (p *parser) decides() {
 		if !p.over.live() || !slices.Contains(byName, kind) {
 			continue
 		}
-		p.f.Study.Title = fmt.Sprintf("%s %s on a live service, in turn with what there is", name, p.over.Set[key])
+		p.f.Study.Title = fmt.Sprintf("%s %s on a live service, in turn with the present value", name, p.over.Set[key])
 		if !hasClock(name) {
 			p.f.Study.Instead = ""
 		}

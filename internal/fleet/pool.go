@@ -257,9 +257,9 @@ func (p *Pooled) sentence() string {
 		"undecided": "not decided for the next host"}
 	few := ""
 	if p.K < fewHosts {
-		few = ", few hosts"
+		few = ": few hosts"
 	}
-	return of + fmt.Sprintf("%s. Mean %s, next host %s, K %d%s.", words[p.Verdict], p.interval(p.Mean, p.Low, p.High),
+	return of + fmt.Sprintf("%s. Mean %s, next host %s, n %d%s.", words[p.Verdict], p.interval(p.Mean, p.Low, p.High),
 		p.interval(nil, p.NextLow, p.NextHigh), p.K, few) + " " + p.differ()
 }
 
@@ -273,7 +273,7 @@ func (p *Pooled) differ() string {
 		}
 	}
 	_, most := stats.Share(beyond, p.K, 0.05)
-	return fmt.Sprintf("On %d of %d it is beyond the margin; so it may be on up to %.0f %% of hosts like these.", beyond,
+	return fmt.Sprintf("It is beyond the margin on %d of %d hosts, so perhaps on up to %.0f %% of hosts like these.", beyond,
 		p.K, 100*most)
 }
 

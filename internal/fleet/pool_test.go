@@ -33,7 +33,7 @@ func TestPoolStudies(t *testing.T) {
 		t.Errorf("%+v", p[0])
 	}
 	if s := p[0].sentence(); !strings.Contains(s,
-		"On 6 of 6 it is beyond the margin; so it may be on up to 100 % of hosts like these.") {
+		"It is beyond the margin on 6 of 6 hosts, so perhaps on up to 100 % of hosts like these.") {
 		t.Error(s)
 	}
 	var none []Ran
@@ -41,7 +41,7 @@ func TestPoolStudies(t *testing.T) {
 		none = append(none, ran(string(rune('a'+i)), "1", 0.0001*float64(i%3), 0.002))
 	}
 	if p := PoolStudies(none)[0]; p.Verdict != "no_effect" ||
-		!strings.Contains(p.sentence(), "On 0 of 8 it is beyond the margin; so it may be on up to 37 %") {
+		!strings.Contains(p.sentence(), "It is beyond the margin on 0 of 8 hosts, so perhaps on up to 37 %") {
 		t.Errorf("%s: %s", p.Verdict, p.sentence())
 	}
 	if p := PoolStudies(apart); p[0].Verdict != "undecided" || *p[0].High >= -0.01 {

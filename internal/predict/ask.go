@@ -402,7 +402,7 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01},
 		Placement: model.Spread}
 	if err := (model.Case{Machine: m, Workload: w, Policy: p}).Validate(); err != nil {
-		return p, fmt.Errorf("--%s %s: %w", flag, text, err)
+		return p, fmt.Errorf("--%s: %w", flag, err) // which names the policy
 	}
 	return p, nil
 }

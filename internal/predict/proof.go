@@ -153,7 +153,7 @@ func (a *Answer) uncovered() (out []string) {
 		}
 	}
 	add(len(others) > 0, wordList(others))
-	add(!m.This, fmt.Sprintf("the %d CPUs of %s, but has those that it runs on", m.CPUs(), m.Name))
+	add(!m.This, fmt.Sprintf("the %d CPUs of %s, only those of this host", m.CPUs(), m.Name))
 	add(len(a.Loads) > 1, "other loads than "+percent(a.lowest()))
 	if w.Open() {
 		l := a.lowest()

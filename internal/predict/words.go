@@ -126,7 +126,7 @@ func (a *Answer) depends() string {
 	}
 	i := a.Sensitivity[0]
 	if i.Range < 0.01 {
-		return "What is unknown hardly matters: the values tried move the answer by at most 0.01."
+		return "What is unknown hardly matters: the values tried move the CPU time by less than 1 % of the baseline's."
 	}
 	var parts []string
 	for _, s := range i.Settings {

@@ -20,6 +20,8 @@ func Preview(sys *setting.System, p *setting.Plan, notes []string, data any, dry
 	if n := len(p.Steps); n > 0 {
 		now = screen.Count(n, "object") + " to change."
 		switch {
+		case refused:
+			now = screen.Count(n, "object") + " could change; nothing was changed."
 		case dry:
 			now = screen.Count(n, "object") + " would change. Nothing was changed: --dry-run."
 			switch barred := p.Barred(); barred {
@@ -29,8 +31,6 @@ func Preview(sys *setting.System, p *setting.Plan, notes []string, data any, dry
 			default:
 				now += fmt.Sprintf(" It takes root to change %d of them.", barred)
 			}
-		case refused:
-			now = screen.Count(n, "object") + " could change; nothing was changed."
 		}
 	} else if refused {
 		now = "Nothing was changed."

@@ -213,9 +213,9 @@ type trial struct {
 }
 
 var trials = []trial{
-	{"live-idle", "Idle states of at most 70 us on a live service, in turn with those that there are", "cstate_latency",
+	{"live-idle", "Idle states of at most 70 us on a live service, in turn with the present ones", "cstate_latency",
 		"70us", "db", -0.06, 0.008},
-	{"live-thp", "Transparent huge pages on a live service, in turn with what there is", "thp", "madvise", "db", 0, 0.004},
+	{"live-thp", "Transparent huge pages on a live service, in turn with the present mode", "thp", "madvise", "db", 0, 0.004},
 }
 
 // Each trial ran on so many hosts, in so many pairs of periods of so many seconds.

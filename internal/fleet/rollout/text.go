@@ -78,7 +78,7 @@ func (p *Plan) Document(t Typed, scatter float64, stale []string) *document.Docu
 	case math.IsNaN(scatter):
 		text += "The smallest harm that it can find is unknown: that needs two assessments of one host."
 	case last.Smallest != nil:
-		text += fmt.Sprintf("The last gate finds a harm of %s in 4 of 5 roll-outs (80 %% power).",
+		text += fmt.Sprintf("If the change makes hosts %s worse, the last gate says so in 4 of 5 roll-outs (80 %% power).",
 			result.Share(*last.Smallest))
 	default:
 		text += "See below which gates can show harm."
