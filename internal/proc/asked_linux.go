@@ -36,7 +36,7 @@ const (
 	Unix Protocol = "UNIX"
 )
 
-// ProtocolOf is that of a process's descriptor; "": another one, or it is none of a socket.
+// ProtocolOf is the protocol of a process's socket, by its descriptor; "": another protocol, or no socket.
 func ProtocolOf(pid int, fd int64) Protocol {
 	var b [32]byte
 	n, err := unix.Getxattr(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), "system.sockprotoname", b[:]) // UDPv6, UNIX-STREAM
@@ -60,7 +60,7 @@ func ServersOver(pid int, p Protocol) map[uint64]string {
 	if err != nil {
 		return map[uint64]string{}
 	}
-	return askedInet(fs, inets[p])
+	return askedInet(inets[p](fs))
 }
 
 func askedUnix() map[uint64]string {
@@ -118,42 +118,41 @@ func (x *inetSocket) serves() bool {
 	return !x.udp && x.state == listening || x.udp && x.state == unconnected
 }
 
-// eachTCP goes through the sockets of a network, and eachUDP likewise.
-func eachTCP(fs procfs.FS, f func(*inetSocket)) {
+// overTCP are the sockets of a network, and overUDP likewise.
+func overTCP(fs procfs.FS) (all []*inetSocket) {
 	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
 		lines, _ := list()
 		for _, l := range lines {
-			f(&inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, false})
+			all = append(all, &inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, false})
 		}
 	}
+	return all
 }
 
-func eachUDP(fs procfs.FS, f func(*inetSocket)) {
+func overUDP(fs procfs.FS) (all []*inetSocket) {
 	for _, list := range []func() (procfs.NetUDP, error){fs.NetUDP, fs.NetUDP6} {
 		lines, _ := list()
 		for _, l := range lines {
-			f(&inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, true})
+			all = append(all, &inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, true})
 		}
 	}
+	return all
 }
 
-// lists goes through the sockets of a network.
-type lists func(fs procfs.FS, f func(*inetSocket))
-
-// inets are those of protocols with ports.
-var inets = map[Protocol]lists{TCP: eachTCP, UDP: eachUDP}
+// inets list the sockets of protocols with ports.
+var inets = map[Protocol]func(procfs.FS) []*inetSocket{TCP: overTCP, UDP: overUDP}
 
 // askedInet are the connected sockets of a network, as Servers has them. One of UDP that was not connected names nobody.
-func askedInet(fs procfs.FS, each lists) map[uint64]string {
+func askedInet(all []*inetSocket) map[uint64]string {
 	out, serves, from := map[uint64]string{}, map[uint64]bool{}, map[uint64]uint64{}
-	each(fs, func(x *inetSocket) {
+	for _, x := range all {
 		switch {
 		case x.serves():
 			serves[x.localPort] = true
 		case x.state == established, x.state == connecting:
 			out[x.inode], from[x.inode] = x.server(), x.localPort
 		}
-	})
+	}
 	for inode, port := range from {
 		if serves[port] {
 			out[inode] = ""
@@ -177,7 +176,7 @@ func Listener(asker int, address string) int {
 		if udp {
 			over = UDP
 		}
-		inodes = listensAt(fs, inets[over], net.ParseIP(host), port)
+		inodes = listensAt(inets[over](fs), net.ParseIP(host), port)
 	} else {
 		eachUnix(func(x unixSocket) {
 			if x.name == address && x.peer == 0 {
@@ -199,14 +198,14 @@ func Listener(asker int, address string) int {
 
 // listensAt are the sockets that listen at a port of an address, if the network has that: the server's end of a
 // connection shows it.
-func listensAt(fs procfs.FS, each lists, ip net.IP, port uint64) map[uint64]bool {
+func listensAt(all []*inetSocket, ip net.IP, port uint64) map[uint64]bool {
 	found, here := map[uint64]bool{}, ip.IsLoopback()
-	each(fs, func(x *inetSocket) {
+	for _, x := range all {
 		here = here || x.local.Equal(ip)
 		if x.serves() && x.localPort == port && (x.local.Equal(ip) || x.local.IsUnspecified()) {
 			found[x.inode] = true
 		}
-	})
+	}
 	if !here {
 		return nil
 	}
@@ -289,16 +288,16 @@ func Listens(pid int) (addresses []string) {
 	if err != nil || Network(pid) != Network(os.Getpid()) {
 		return addresses
 	}
-	eachTCP(fs, func(x *inetSocket) {
+	for _, x := range overTCP(fs) {
 		if !x.serves() || !own[x.inode] {
-			return
+			continue
 		}
 		at := x.local
 		if at.IsUnspecified() {
 			at = net.IPv4(127, 0, 0, 1)
 		}
 		addresses = append(addresses, net.JoinHostPort(at.String(), strconv.FormatUint(x.localPort, 10)))
-	})
+	}
 	return addresses
 }
 

@@ -23,7 +23,7 @@ func ClientOf(pid int) int {
 // Peer is the process of this host at the other end of a socket of a process, as a link of its descriptor names that, or
 // the address of another host's; 0 and "": neither is seen.
 func Peer(pid int, socket string) (other int, address string) {
-	inode, err := inodeOf(socket)
+	inode, err := InodeOf(socket)
 	if err != nil {
 		return 0, ""
 	}
@@ -31,17 +31,17 @@ func Peer(pid int, socket string) (other int, address string) {
 		return other, ""
 	}
 	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
-		eachTCP(fs, func(x *inetSocket) {
+		for _, x := range overTCP(fs) {
 			if x.inode == inode {
 				address = x.server()
 			}
-		})
+		}
 	}
 	return 0, address
 }
 
-// inodeOf is the number of a socket, as a link of a descriptor names it.
-func inodeOf(socket string) (uint64, error) {
+// InodeOf is the number of a socket, as a link of a descriptor names it.
+func InodeOf(socket string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
 }
 
@@ -117,7 +117,7 @@ func Hides(pid int) bool {
 func sockets(pid int) map[uint64]bool {
 	found := map[uint64]bool{}
 	for _, name := range descriptors(pid) {
-		if inode, err := inodeOf(name); err == nil {
+		if inode, err := InodeOf(name); err == nil {
 			found[inode] = true
 		}
 	}
@@ -163,12 +163,12 @@ func loopback(pid int, own map[uint64]bool) map[uint64]bool {
 	}
 	at := func(ip net.IP, port uint64) end { return end{ip.String(), port} } // one text for an address of either family
 	mine, all := map[[2]end]bool{}, map[uint64][2]end{}
-	eachTCP(fs, func(x *inetSocket) {
+	for _, x := range overTCP(fs) {
 		ends := [2]end{at(x.local, x.localPort), at(x.remote, x.remotePort)}
 		if all[x.inode] = ends; own[x.inode] {
 			mine[ends] = true
 		}
-	})
+	}
 	for inode, ends := range all {
 		if mine[[2]end{ends[1], ends[0]}] && inode != 0 {
 			found[inode] = true

@@ -40,13 +40,8 @@ func (v *Visitors) Look(pids []int) (r Requests) {
 	if err != nil {
 		return r
 	}
-	var all []*inetSocket
-	eachTCP(fs, func(x *inetSocket) { all = append(all, x) })
-	servers := askedInet(fs, func(_ procfs.FS, f func(*inetSocket)) {
-		for _, x := range all {
-			f(x)
-		}
-	})
+	all := overTCP(fs)
+	servers := askedInet(all)
 	for _, x := range all {
 		switch {
 		case !own[x.inode]:

@@ -1,7 +1,6 @@
 package waits
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ type sockets struct {
 // server is the address of the server that a process asks by a socket, as its descriptor names it; "": it asks none. It
 // may begin with unlisted.
 func (w *sockets) server(pid int, fd int64, socket string) string {
-	inode, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
+	inode, err := proc.InodeOf(socket)
 	if err != nil {
 		return ""
 	}
