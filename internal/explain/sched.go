@@ -117,31 +117,19 @@ func (t *Threads) Moved(id int64) bool {
 	return x == nil || x.moved
 }
 
-// Ran are the threads that have been on a CPU since the recording began and have not ended; none, of a nil Threads.
-func (t *Threads) Ran() (list []int64) {
-	if t == nil {
-		return nil
-	}
-	for id, x := range t.tasks {
-		if x.run > 0 {
-			list = append(list, id)
-		}
-	}
-	return list
-}
-
 // Use is what a thread has used since it was seen first, s.
 type Use struct {
 	ID                  int64
 	Run, Queue, Watched float64
 }
 
-// Uses are those of clients' threads that have not ended.
+// Uses are those of threads that have not ended; none, of a nil Threads.
 func (t *Threads) Uses() (list []Use) {
+	if t == nil {
+		return nil
+	}
 	for id, x := range t.tasks {
-		if x.client {
-			list = append(list, Use{id, x.run.Seconds(), x.queue.Seconds(), x.at.Sub(x.first).Seconds()})
-		}
+		list = append(list, Use{id, x.run.Seconds(), x.queue.Seconds(), x.at.Sub(x.first).Seconds()})
 	}
 	return list
 }

@@ -18,7 +18,7 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 		t.Values["read_bytes"] = n * page
 	}
 	explain.Devices(&t, s.server)
-	if n := compilers(s.threads.Ran()); n > 0 {
+	if n := compilers(s.threads.Uses()); n > 0 {
 		t.Levels = map[string]int64{compiled: n}
 	}
 	s.settings = t.Settings
@@ -39,9 +39,12 @@ const compiled = "sessions_with_llvmjit"
 
 // compilers counts them among processes of a server of this host, as far as they may be looked at. What a process has
 // mapped takes the kernel as long to write as a hundred counters: idle ones compile nothing.
-func compilers(processes []int64) (n int64) {
-	for _, pid := range processes {
-		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)); err == nil && bytes.Contains(b, []byte("/llvmjit.so")) {
+func compilers(processes []explain.Use) (n int64) {
+	for _, p := range processes {
+		if p.Run <= 0 {
+			continue
+		}
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.ID)); err == nil && bytes.Contains(b, []byte("/llvmjit.so")) {
 			n++
 		}
 	}
