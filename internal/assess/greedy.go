@@ -20,11 +20,11 @@ type Greedy struct {
 	Seconds float64 `json:"seconds"` // that the first were on a CPU
 }
 
-// Sessions that have work do so for atWork of the time at least. Those that wait for their clients, for locks or for the
-// log have it for no more than now: between that and full a session is neither.
+// Sessions that have work do so for working of the time at least. Those that wait for their clients, for locks or for
+// the log have it for no more than pausing: between that and full a session is neither.
 const (
-	atWork = 0.1
-	now    = 0.85
+	working = 0.1
+	pausing = 0.85
 )
 
 // greedyOf tells them apart; nil: there are none, or all are alike.
@@ -41,11 +41,11 @@ func greedyOf(uses []explain.Use, wall float64) *Greedy {
 			if u.Run > most {
 				most, g.TID = u.Run, int(u.ID)
 			}
-		case wants >= atWork:
+		case wants >= working:
 			g.Others, highest = g.Others+1, max(highest, wants)
 		}
 	}
-	if g.Threads == 0 || g.Others < g.Threads || highest > now {
+	if g.Threads == 0 || g.Others < g.Threads || highest > pausing {
 		return nil
 	}
 	g.Title = titleOf(g.TID)
@@ -76,13 +76,12 @@ func greedyIn(list []*Minute) *Greedy {
 
 // titleOf is how a process calls itself, as PostgreSQL's do after their session, or the name of a thread.
 func titleOf(tid int) string {
-	thread, err := proc.Read(tid)
-	if words, _ := proc.Words(tid, "cmdline"); len(words) > 0 && strings.HasPrefix(words[0], "postgres: ") {
-		return strings.TrimSpace(strings.TrimPrefix(words[0], "postgres: "))
+	if words, _ := proc.Words(tid, "cmdline"); len(words) > 0 {
+		if title, ours := strings.CutPrefix(words[0], "postgres: "); ours {
+			return strings.TrimSpace(title)
+		}
 	}
-	if err != nil {
-		return ""
-	}
+	thread, _ := proc.Read(tid) // one that has ended has no name
 	return thread.Name
 }
 
@@ -100,9 +99,10 @@ func (m *Minute) greedy() []explain.Finding {
 	likely := lever.Unit(of * (cpu.Value + queue.Value)) // what computes keeps others waiting
 	// without it nobody waits for a CPU, its own time is none, and the rest runs with warm caches
 	most := lever.Unit(queue.High + float64(g.Threads)*m.Report.Wall/max(m.Report.Busy, 1e-9) + cooled*cpu.High)
-	who := fmt.Sprintf("session %d (%s)", g.TID, screen.Cut(screen.Clean(g.Title), 80))
+	named := fmt.Sprintf("%d (%s)", g.TID, screen.Cut(screen.Clean(g.Title), 80))
+	who := "session " + named
 	if g.Threads > 1 {
-		who = fmt.Sprintf("%d sessions, most of all %d (%s),", g.Threads, g.TID, screen.Cut(screen.Clean(g.Title), 80))
+		who = fmt.Sprintf("%d sessions, most of all %s,", g.Threads, named)
 	}
 	return []explain.Finding{{Parameter: "sessions that compute", Part: explain.DatabaseCPU, Number: of,
 		Unit: "of its CPU time", N: int64(g.Threads), Explains: &likely, AtMost: result.Finite(most),

@@ -8,7 +8,7 @@ import (
 	"hostlab/internal/testkit"
 )
 
-// A session that always computes is told from those that wait for others now and then, and not from those that are alike.
+// A session that always computes stands out among those that wait now and then, and not among its like.
 func TestGreedy(t *testing.T) {
 	use := func(id int64, run, queue float64) explain.Use {
 		return explain.Use{ID: id, Run: run, Queue: queue, Watched: 20}
