@@ -63,16 +63,24 @@ func (s Schema) shape(r *jsonschema.Reflector, of reflect.Type, defs jsonschema.
 // unnamed is what the name of a definition cannot hold.
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// Equal requires that the file, which lies in docs/schema, describes the types, or writes it with -update.
-func (s Schema) Equal(t testing.TB, file string) {
-	t.Helper()
-	root := "."
-	for {
+// began is the directory of the package whose tests run; some of them go elsewhere.
+var began, _ = os.Getwd()
+
+// Module is the directory of the module whose tests run.
+func Module() string {
+	root := began
+	for ; root != "/"; root = filepath.Dir(root) {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
 			break
 		}
-		root = filepath.Join("..", root)
 	}
+	return root
+}
+
+// Equal requires that the file, which lies in docs/schema, describes the types, or writes it with -update.
+func (s Schema) Equal(t testing.TB, file string) {
+	t.Helper()
+	root := Must(filepath.Rel(began, Module()))(t)
 	types, named, defs := map[reflect.Type]bool{}, map[string]int{}, jsonschema.Definitions{}
 	for _, v := range slices.Concat(s.Forms, s.Any, slices.Collect(maps.Values(s.Shapes))) {
 		collect(reflect.TypeOf(v), types)

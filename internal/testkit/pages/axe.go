@@ -14,20 +14,13 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-)
 
-// began is the directory of the package whose tests run; some of them go elsewhere.
-var began, _ = os.Getwd()
+	"hostlab/internal/testkit"
+)
 
 // axe is the rules of axe-core, which scripts/test-deps.sh brings, pinned, from npm.
 var axe = sync.OnceValues(func() (string, error) {
-	root := began
-	for ; root != "/"; root = filepath.Dir(root) {
-		if _, none := os.Stat(filepath.Join(root, "go.mod")); none == nil {
-			break
-		}
-	}
-	files, err := filepath.Glob(filepath.Join(root, "testbed/dl/axe-core-*.tgz"))
+	files, err := filepath.Glob(filepath.Join(testkit.Module(), "testbed/dl/axe-core-*.tgz"))
 	if err != nil || len(files) != 1 {
 		return "", fmt.Errorf("%d packages of axe-core in testbed/dl, want 1: run make test-deps", len(files))
 	}
