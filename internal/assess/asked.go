@@ -144,6 +144,10 @@ func (b *blocked) asked() (list []Asked) {
 // Confide takes out what a file for others must not hold: texts of statements, and addresses of other hosts.
 func (m *Minute) Confide() {
 	m.Report.Confide()
+	if g := m.Greedy; g != nil { // PostgreSQL's titles say where the client is, as 192.0.2.7(51234)
+		client := func(word string) bool { return strings.Contains(word, "(") && strings.HasSuffix(word, ")") }
+		g.Title = strings.Join(slices.DeleteFunc(strings.Fields(g.Title), client), " ")
+	}
 	if m.Reader != nil && m.Reader.Address != "" {
 		m.Reader.Address = "another host"
 	}

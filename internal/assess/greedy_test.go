@@ -39,6 +39,9 @@ func TestGreedy(t *testing.T) {
 	if len(list) != 1 || list[0].Text != want || !strings.Contains(list[0].Step, "where pid = 47), and run it") {
 		t.Errorf("%+v", list)
 	}
+	m.Greedy.Title = "etl shop 192.0.2.7(51234) COPY" // whose client no file for others names
+	m.Confide()
+	testkit.Is(t, "etl shop COPY", m.Greedy.Title)
 	m.Report.Vendor, m.Greedy.Threads = "", 2
 	if list := m.greedy(); len(list) != 1 || !strings.HasPrefix(list[0].Text, "2 sessions, most of all 47 (") || strings.Contains(list[0].Step, "select") {
 		t.Errorf("%+v", list)
