@@ -22,7 +22,7 @@ var ofOuter = []load{
 		With: setup{Beside: []string{`env PGAPPNAME=export sh -c 'while :; do pg_dump -a -t pgbench_accounts > /dev/null; done'`,
 			`env PGAPPNAME=export sh -c 'while :; do pg_dump -a -t pgbench_accounts > /dev/null; done'`}},
 		First: []string{"cpus", "~statement|pg_dump|session"}, Named: []string{"pg_dump|copy|export|statement"}},
-	{Name: "pg session that computes", Kind: "postgres", Always: setup{Script: read, Clients: 3},
+	{Name: "pg session that computes", Kind: "postgres", Always: setup{Script: scan, Clients: 2},
 		With:  setup{Beside: []string{`psql -qc 'do $$ begin loop perform sum(abalance) from pgbench_accounts; end loop; end $$'`}},
 		First: []string{"sessions that compute"}, Named: []string{`session \d+ \(.*DO`}},
 	{Name: "maria session that computes", Kind: "mariadb", Always: setup{Script: "select n from t where id = :any", Clients: 3},

@@ -2,8 +2,10 @@ package assess
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
@@ -11,41 +13,54 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Greedy are sessions of a database that always had work for a CPU, beside others that had not.
+// Greedy are sessions of a database, or threads of another service, that always had work for a CPU, beside others that
+// slept now and then.
 type Greedy struct {
 	TID     int     `json:"tid"`     // of the one that ran most
 	Title   string  `json:"title"`   // of its process, or the name of its thread
 	Threads int     `json:"threads"` // as it
 	Others  int     `json:"others"`  // that had work, and not always
 	Seconds float64 `json:"seconds"` // that the first were on a CPU
+	Watched float64 `json:"watched"` // and that they were watched, s
 }
 
 // Sessions that have work do so for working of the time at least. Those that wait for their clients, for locks or for
-// the log have it for no more than pausing: between that and full a session is neither.
+// the log have it for no more than pausing, or sleep far more often for each second on a CPU, as where a crowd leaves
+// them no pause: between that and full a session is neither.
 const (
 	working = 0.1
 	pausing = 0.85
+	shorter = 0.1 // of the turns between two sleeps
 )
 
 // greedyOf tells them apart; nil: there are none, or all are alike.
 func greedyOf(uses []explain.Use, wall float64) *Greedy {
-	var g Greedy
-	most, highest := 0.0, 0.0
+	uses = slices.DeleteFunc(uses, func(u explain.Use) bool { return u.Watched < wall/2 || u.Watched <= 0 })
+	wants := func(u explain.Use) float64 { return (u.Run + u.Queue) / u.Watched }
+	longest := 0.0
 	for _, u := range uses {
-		if u.Watched < wall/2 || u.Watched <= 0 {
-			continue
+		if wants(u) >= full {
+			longest = max(longest, u.Turn)
 		}
-		switch wants := (u.Run + u.Queue) / u.Watched; {
-		case wants >= full:
-			g.Threads, g.Seconds = g.Threads+1, g.Seconds+u.Run
+	}
+	var g Greedy
+	most := 0.0
+	for _, u := range uses {
+		pauses := u.Turn < shorter*longest
+		switch {
+		case wants(u) < working:
+		case wants(u) >= full && !pauses:
+			g.Threads, g.Seconds, g.Watched = g.Threads+1, g.Seconds+u.Run, g.Watched+u.Watched
 			if u.Run > most {
 				most, g.TID = u.Run, int(u.ID)
 			}
-		case wants >= working:
-			g.Others, highest = g.Others+1, max(highest, wants)
+		case wants(u) > pausing && !pauses:
+			return nil
+		default:
+			g.Others++
 		}
 	}
-	if g.Threads == 0 || g.Others < g.Threads || highest > pausing {
+	if g.Threads == 0 || g.Others < g.Threads {
 		return nil
 	}
 	g.Title = titleOf(g.TID)
@@ -63,7 +78,7 @@ func greedyIn(list []*Minute) *Greedy {
 		if times[g.TID]++; by[g.TID] == nil {
 			by[g.TID] = new(*g)
 		} else {
-			by[g.TID].Seconds += g.Seconds
+			by[g.TID].Seconds, by[g.TID].Watched = by[g.TID].Seconds+g.Seconds, by[g.TID].Watched+g.Watched
 		}
 	}
 	for tid, g := range by {
@@ -92,23 +107,46 @@ const greedily = 0.2
 func (m *Minute) greedy() []explain.Finding {
 	g, cpu, queue := m.Greedy, m.share(explain.DatabaseCPU), m.share(explain.RunQueue)
 	ran := m.Report.Part(explain.DatabaseCPU).Seconds
-	if g == nil || !m.Connected || ran <= 0 || g.Seconds < greedily*ran || queue.Value < lever.Margin {
+	if g == nil || ran <= 0 || g.Seconds < greedily*ran || queue.Value < lever.Margin {
 		return nil
 	}
 	of := lever.Unit(g.Seconds / ran)
-	likely := lever.Unit(of * (cpu.Value + queue.Value)) // what computes keeps others waiting
-	// without it nobody waits for a CPU, its own time is none, and the rest runs with warm caches
-	most := lever.Unit(queue.High + float64(g.Threads)*m.Report.Wall/max(m.Report.Busy, 1e-9) + cooled*cpu.High)
+	most := m.withoutGreedy()
+	likely := min(most, of*(cpu.Value+queue.Value)) // what computes keeps others waiting
 	named := fmt.Sprintf("%d (%s)", g.TID, screen.Cut(screen.Clean(g.Title), 80))
-	who := "session " + named
-	if g.Threads > 1 {
-		who = fmt.Sprintf("%d sessions, most of all %s,", g.Threads, named)
+	kind, its := "session", "the server's"
+	if !m.Connected {
+		kind, its = "thread", "its"
 	}
-	return []explain.Finding{{Parameter: "sessions that compute", Part: explain.DatabaseCPU, Number: of,
-		Unit: "of its CPU time", N: int64(g.Threads), Explains: &likely, AtMost: result.Finite(most),
-		Text: fmt.Sprintf("%s always computed, and took %s of the server's CPU time, while %s for a CPU for %s of active time",
-			who, result.Share(of), screen.Plural(g.Others, "other waits", "others wait"), result.Share(queue.Value)),
+	who := kind + " " + named
+	if g.Threads > 1 {
+		who = fmt.Sprintf("%d %ss, most of all %s,", g.Threads, kind, named)
+	}
+	return []explain.Finding{{Parameter: kind + "s that compute", Part: explain.DatabaseCPU, Number: of,
+		Unit: "of its CPU time", N: int64(g.Threads), Explains: &likely, AtMost: &most,
+		Text: fmt.Sprintf("%s always computed, and took %s of %s CPU time, while %s for a CPU for %s of active time",
+			who, result.Share(of), its, screen.Plural(g.Others, "other waits", "others wait"), result.Share(queue.Value)),
 		Step: m.giveWay(g)}}
+}
+
+// withoutGreedy is the most that the others gain of their active time without them: those wait no longer behind them,
+// their caches stay warm, and with their clients they get all CPUs that other programs leave (utilisation law, as in
+// queueing.most).
+func (m *Minute) withoutGreedy() float64 {
+	g, r, q := m.Greedy, &m.Report, m.queue()
+	active := r.Busy - g.Watched // of the others
+	if active <= 0 {
+		return 1
+	}
+	waited := m.share(explain.RunQueue).High * r.Busy
+	if m.follows(explain.RunQueue) && m.Ends.Own[g.TID] && g.Threads == 1 { // a process of its own: it is known who waited behind it
+		waited *= m.Ends.Share(explain.RunQueue, func(e chain.End) bool { return e.PID == g.TID }).High
+	} else { // they wait themselves, too
+		waited -= g.Watched - g.Seconds
+	}
+	ran := r.Part(explain.DatabaseCPU).Seconds - g.Seconds
+	used := q.used - g.Seconds/max(r.Wall, 1e-9) + q.clients
+	return lever.Unit(min((waited+q.cooled*ran)/active, 1-used*(1-q.cooled)/max(q.cpus-q.others, used, 1e-9)))
 }
 
 // giveWay is what to do about such a session.

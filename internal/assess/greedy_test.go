@@ -13,6 +13,7 @@ func TestGreedy(t *testing.T) {
 	use := func(id int64, run, queue float64) explain.Use {
 		return explain.Use{ID: id, Run: run, Queue: queue, Watched: 20}
 	}
+	turns := func(u explain.Use, each float64) explain.Use { u.Turn = each; return u }
 	for _, c := range []struct {
 		name string
 		uses []explain.Use
@@ -23,6 +24,8 @@ func TestGreedy(t *testing.T) {
 		{"alone", []explain.Use{use(1, 12, 8), use(2, 0.1, 0)}, 0},
 		{"most of them", []explain.Use{use(1, 12, 8), use(2, 12, 8), use(3, 6, 4)}, 0},
 		{"it has just begun", []explain.Use{{ID: 1, Run: 5, Queue: 4, Watched: 9}, use(2, 6, 4)}, 0},
+		{"others want one, too, and sleep often", []explain.Use{turns(use(1, 12, 8), 12), turns(use(2, 6, 13), 1e-4), turns(use(3, 6, 13), 0.1)}, 1},
+		{"all compute for long", []explain.Use{turns(use(1, 12, 8), 12), turns(use(2, 6, 13), 2), turns(use(3, 6, 12), 1)}, 0},
 		{"none", nil, 0},
 	} {
 		g := greedyOf(c.uses, 20)

@@ -44,6 +44,9 @@ type task struct {
 	first, at  time.Time // of the first reading and of the last one
 	seen       bool
 	moved      bool // between the last two
+	// When it was first seen to move: how often it had slept, and what it had used.
+	slept int64
+	woke  time.Duration
 }
 
 // Forget begins anew, as a new recording does.
@@ -87,7 +90,9 @@ func (t *Threads) Watch(clients, others []int64) {
 			t.tasks[id] = x
 		}
 		x.run, x.queue = x.run+run-x.last[0], x.queue+queue-x.last[1]
-		x.moved = run != x.last[0]
+		if x.moved = run != x.last[0]; x.moved && x.woke == 0 { // hundreds of idle ones need not be asked
+			x.slept, x.woke = leaves(id), run
+		}
 		x.last, x.at, x.seen, x.client = [2]time.Duration{run, queue}, now, true, x.client || i < len(clients)
 		live += run
 	}
@@ -121,6 +126,7 @@ func (t *Threads) Moved(id int64) bool {
 type Use struct {
 	ID                  int64
 	Run, Queue, Watched float64
+	Turn                float64 // on a CPU between two sleeps, in the mean; 0: not known
 }
 
 // Uses are those of threads that have not ended; none, of a nil Threads.
@@ -129,9 +135,26 @@ func (t *Threads) Uses() (list []Use) {
 		return nil
 	}
 	for id, x := range t.tasks {
-		list = append(list, Use{id, x.run.Seconds(), x.queue.Seconds(), x.at.Sub(x.first).Seconds()})
+		u := Use{ID: id, Run: x.run.Seconds(), Queue: x.queue.Seconds(), Watched: x.at.Sub(x.first).Seconds()}
+		if slept := leaves(id); x.woke > 0 && x.slept >= 0 && slept >= x.slept {
+			u.Turn = (x.last[0] - x.woke).Seconds() / float64(slept-x.slept+1)
+		}
+		list = append(list, u)
 	}
 	return list
+}
+
+// leaves is how often a thread has left a CPU of its own accord, as Linux counts it (proc_pid_status(5)); -1: not known.
+func leaves(id int64) int64 {
+	p, err := procfs.NewProc(int(id))
+	if err != nil {
+		return -1
+	}
+	s, err := p.NewStatus()
+	if err != nil {
+		return -1
+	}
+	return int64(s.VoluntaryCtxtSwitches) //nolint:gosec // it counts
 }
 
 // end keeps what a thread used. It ended at any time since the last look at it, and had
