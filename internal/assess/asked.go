@@ -26,6 +26,8 @@ type Asked struct {
 	Seconds float64 `json:"seconds"`
 	// Requests are how many have no answer yet, in the mean: of an event loop no thread waits for one alone.
 	Requests float64 `json:"requests"`
+	Opened   float64 `json:"opened,omitempty"` // connections that the service opens to it, a second
+	Own      bool    `json:"own,omitempty"`    // it is a process of the service itself
 	// Container is the one that it is in; nil: it is in none, or on another host.
 	Container *pods.Container `json:"container,omitempty"`
 	// Line is that of the asking process's resolvConf which names it; 0: none does.
@@ -100,7 +102,7 @@ func (b *blocked) asker(address string) (pid int) {
 }
 
 // asked are the servers that took most.
-func (b *blocked) asked() (list []Asked) {
+func (b *blocked) asked(members []int) (list []Asked) {
 	if b.tally == nil {
 		return nil
 	}
@@ -119,7 +121,9 @@ func (b *blocked) asked() (list []Asked) {
 			of(address).Requests = float64(n) / float64(b.unread.sum.Looks)
 		}
 	}
+	opened := b.unread.of.OpenedTo()
 	for _, a := range all {
+		a.Opened = opened[a.Address]
 		list = append(list, *a)
 	}
 	slices.SortFunc(list, func(x, y Asked) int {
@@ -135,6 +139,7 @@ func (b *blocked) asked() (list []Asked) {
 		if pid := proc.Listener(asker, list[i].Address); pid != 0 {
 			if s, err := proc.Read(pid); err == nil {
 				list[i].PID, list[i].Name, list[i].Container = pid, s.Name, pods.Around(pid)
+				list[i].Own = slices.Contains(members, pid)
 			}
 		}
 	}
@@ -185,11 +190,19 @@ func (m *Minute) asking() (list []explain.Finding) {
 				Container: a.Container}), a.at())
 			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
 		}
+		if a.Own {
+			next = "look for what keeps it from answering there: it is a process of the service itself"
+		}
+		anew := ""
+		if a.Opened >= often {
+			anew = fmt.Sprintf("; it opens about %s connections a second to that", explain.Plain(a.Opened))
+			next = "keep connections to it open (keep-alive, a pool) for many requests each, then " + next
+		}
 		f := m.answers(a, screen.Clean(who))
 		if requests := m.requests(a, screen.Clean(who)); explains(requests) > explains(f) {
 			f = requests
 		}
-		f.Parameter, f.Part, f.Step = a.Address, explain.Peers, next
+		f.Parameter, f.Part, f.Text, f.Step = a.Address, explain.Peers, f.Text+anew, next
 		list = append(list, f)
 	}
 	return list

@@ -173,6 +173,7 @@ func (m *Minute) asked(more []Asked) {
 			continue
 		}
 		a.Seconds, a.Requests = a.Seconds+m.Asked[i].Seconds, max(a.Requests, m.Asked[i].Requests)
+		a.Opened = max(a.Opened, m.Asked[i].Opened)
 		m.Asked[i] = a
 	}
 }

@@ -257,11 +257,11 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 	} else {
 		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
-		m.Asked, m.Report.Missing = w.blocked.asked(), rep.Missing
+		members := w.of.Members()
+		m.Asked, m.Report.Missing = w.blocked.asked(members), rep.Missing
 		m.Full, m.Threads = w.blocked.busy()
 		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
-		members := w.of.Members()
 		m.Reader, m.Keeper = w.blocked.reader(members), w.blocked.keeper(members)
 		if interrupted {
 			rep.Ended = explain.Interrupted

@@ -128,8 +128,9 @@ func (m *Minute) anew() []explain.Finding {
 	}
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
 		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1), // what its clients take for it does not show
-		Text: fmt.Sprintf("clients open %s connections a second%s; to accept and close those takes %s of active time",
-			explain.Plain(r.OverTCP+r.OverUnix), kept, result.Share(share)),
+		Text: fmt.Sprintf("clients open %s connections a second%s; to accept and close those takes about %s of active time, "+
+			"estimated from %.0f us each over TCP and %.0f us over Unix sockets",
+			explain.Plain(r.OverTCP+r.OverUnix), kept, result.Share(share), 1e6*opensTCP, 1e6*opensUnix),
 		Step: "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -56,11 +55,7 @@ func ServersOver(pid int, p Protocol) map[uint64]string {
 	if p == Unix {
 		return askedUnix()
 	}
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
-	if err != nil {
-		return map[uint64]string{}
-	}
-	return askedInet(inets[p](fs))
+	return askedInet(inets[p](pid))
 }
 
 func askedUnix() map[uint64]string {
@@ -84,63 +79,6 @@ func namespace(pid int, kind string) string {
 	name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "ns", kind))
 	return name
 }
-
-// States of a connection (include/net/tcp_states.h).
-const (
-	established = 1
-	connecting  = 2 // nobody has answered yet
-	ended       = 6 // it was closed at this end first (TIME_WAIT)
-	listening   = 10
-)
-
-// unconnected is the state of a UDP socket that takes what anybody sends (TCP_CLOSE).
-const unconnected = 7
-
-// inetSocket is a socket of TCP or UDP.
-type inetSocket struct {
-	local, remote         net.IP
-	localPort, remotePort uint64
-	state, unread, inode  uint64
-	udp                   bool
-}
-
-// server is the address of the other end.
-func (x *inetSocket) server() string {
-	at := net.JoinHostPort(x.remote.String(), strconv.FormatUint(x.remotePort, 10))
-	if x.udp {
-		at += OverUDP
-	}
-	return at
-}
-
-// serves reports that it waits for anybody who asks.
-func (x *inetSocket) serves() bool {
-	return !x.udp && x.state == listening || x.udp && x.state == unconnected
-}
-
-// overTCP are the sockets of a network, and overUDP likewise.
-func overTCP(fs procfs.FS) (all []*inetSocket) {
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // netlink knows but our own network
-		lines, _ := list()
-		for _, l := range lines {
-			all = append(all, &inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, false})
-		}
-	}
-	return all
-}
-
-func overUDP(fs procfs.FS) (all []*inetSocket) {
-	for _, list := range []func() (procfs.NetUDP, error){fs.NetUDP, fs.NetUDP6} {
-		lines, _ := list()
-		for _, l := range lines {
-			all = append(all, &inetSocket{l.LocalAddr, l.RemAddr, l.LocalPort, l.RemPort, l.St, l.RxQueue, l.Inode, true})
-		}
-	}
-	return all
-}
-
-// inets list the sockets of protocols with ports.
-var inets = map[Protocol]func(procfs.FS) []*inetSocket{TCP: overTCP, UDP: overUDP}
 
 // askedInet are the connected sockets of a network, as Servers has them. One of UDP that was not connected names nobody.
 func askedInet(all []*inetSocket) map[uint64]string {
@@ -168,15 +106,11 @@ func Listener(asker int, address string) int {
 	plain, udp := strings.CutSuffix(address, OverUDP)
 	if host, text, err := net.SplitHostPort(plain); err == nil && !strings.HasPrefix(address, "/") {
 		port, _ := strconv.ParseUint(text, 10, 16)
-		fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(asker)))
-		if err != nil {
-			return 0
-		}
 		over := TCP
 		if udp {
 			over = UDP
 		}
-		inodes = listensAt(inets[over](fs), net.ParseIP(host), port)
+		inodes = listensAt(inets[over](asker), net.ParseIP(host), port)
 	} else {
 		eachUnix(func(x unixSocket) {
 			if x.name == address && x.peer == 0 {
@@ -284,11 +218,10 @@ func Listens(pid int) (addresses []string) {
 			addresses = append(addresses, FileOf(pid, x.name))
 		}
 	})
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
-	if err != nil || Network(pid) != Network(os.Getpid()) {
+	if Network(pid) != Network(os.Getpid()) {
 		return addresses
 	}
-	for _, x := range overTCP(fs) {
+	for _, x := range overTCP(pid) {
 		if !x.serves() || !own[x.inode] {
 			continue
 		}

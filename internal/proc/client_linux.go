@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/prometheus/procfs"
 )
 
 // ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or
@@ -30,11 +28,9 @@ func Peer(pid int, socket string) (other int, address string) {
 	if other = otherEnd(pid, map[uint64]bool{inode: true}); other != 0 {
 		return other, ""
 	}
-	if fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
-		for _, x := range overTCP(fs) {
-			if x.inode == inode {
-				address = x.server()
-			}
+	for _, x := range overTCP(pid) {
+		if x.inode == inode {
+			address = x.server()
 		}
 	}
 	return 0, address
@@ -124,6 +120,15 @@ func sockets(pid int) map[uint64]bool {
 	return found
 }
 
+// socketsOf are those of several.
+func socketsOf(pids []int) map[uint64]bool {
+	found := map[uint64]bool{}
+	for _, pid := range pids {
+		maps.Copy(found, sockets(pid))
+	}
+	return found
+}
+
 // descriptors are what those of a process lead to, by their numbers: none of a process that has ended, or of another
 // user's.
 func descriptors(pid int) iter.Seq2[string, string] {
@@ -153,25 +158,30 @@ func unixPeers(own map[uint64]bool) map[uint64]bool {
 // loopback are the other ends of TCP connections of a process that stay on this host.
 func loopback(pid int, own map[uint64]bool) map[uint64]bool {
 	found := map[uint64]bool{}
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
-	if err != nil {
-		return found
+	for _, x := range opposite(overTCP(pid), own) {
+		if x.inode != 0 {
+			found[x.inode] = true
+		}
 	}
+	return found
+}
+
+// opposite are the other ends of some TCP sockets of a network. One that nobody has accepted yet has no inode.
+func opposite(all []*inetSocket, own map[uint64]bool) (found []*inetSocket) {
 	type end struct {
 		ip   string
 		port uint64
 	}
 	at := func(ip net.IP, port uint64) end { return end{ip.String(), port} } // one text for an address of either family
-	mine, all := map[[2]end]bool{}, map[uint64][2]end{}
-	for _, x := range overTCP(fs) {
-		ends := [2]end{at(x.local, x.localPort), at(x.remote, x.remotePort)}
-		if all[x.inode] = ends; own[x.inode] {
-			mine[ends] = true
+	mine := map[[2]end]bool{}
+	for _, x := range all {
+		if own[x.inode] {
+			mine[[2]end{at(x.local, x.localPort), at(x.remote, x.remotePort)}] = true
 		}
 	}
-	for inode, ends := range all {
-		if mine[[2]end{ends[1], ends[0]}] && inode != 0 {
-			found[inode] = true
+	for _, x := range all {
+		if mine[[2]end{at(x.remote, x.remotePort), at(x.local, x.localPort)}] {
+			found = append(found, x)
 		}
 	}
 	return found

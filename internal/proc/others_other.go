@@ -37,6 +37,9 @@ func (*Visitors) Look([]int) Requests { return Requests{} }
 // Opened knows of none.
 func (*Visitors) Opened() (o Opened) { return o }
 
+// OpenedTo knows of none.
+func (*Visitors) OpenedTo() map[string]float64 { return nil }
+
 // ClientsAmong are none: nobody looks here.
 func ClientsAmong([]int, []int) map[int]bool { return nil }
 

@@ -113,6 +113,25 @@ func TestOpened(t *testing.T) {
 			t.Errorf("%d came since the first look: %g a second", n, got)
 		}
 	}
+	to := l.Addr().String()
+	testkit.Is(t, 0, len(v.OpenedTo()), "one is too few")
+	waiting := map[int]int{}
+	for _, taken := range []bool{false, true} {
+		for range least {
+			client := testkit.Must(net.Dial("tcp", to))(t)
+			defer client.Close()
+			if taken {
+				server := testkit.Must(l.Accept())(t)
+				defer server.Close()
+			}
+		}
+		r := v.Look([]int{os.Getpid()})
+		waiting[r.Connections]++
+		if len(r.Asked) != 1 || v.OpenedTo()[to] <= 0 {
+			t.Errorf("asked %v, opened %v", r.Asked, v.OpenedTo())
+		}
+	}
+	testkit.Same(t, map[int]int{2: 1, 2 + least: 1}, waiting, "its own that nobody has taken are none of clients")
 	names := map[string]bool{"/run/s": true}
 	for x, want := range map[unixSocket]bool{{inode: 7, peer: 8, name: "/run/s"}: true, {inode: 8, peer: 7}: false,
 		{peer: 8, name: "/run/s"}: false, {inode: 9, name: "/run/s", listens: true}: false, {inode: 7, peer: 8, name: "/run/t"}: false} {

@@ -2,53 +2,46 @@ package proc
 
 import (
 	"maps"
-	"net"
-	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/procfs"
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 // Visitors looks at the connections of processes again and again.
 type Visitors struct {
-	seen         map[uint64]bool // of TCP, that were accepted, at the last look
-	ours, others float64         // of those that came since the look before, and of those that have ended
-	first, last  passed          // at the first look and at the last one
-	came         float64         // over Unix sockets, between lists
-	between      time.Duration   // those, in all
-	pid          int             // one of the processes, whose network counts
+	seen         map[uint64]bool    // of TCP, at the last look; nil: there was none
+	ours, others float64            // of those that came since the look before
+	ports        map[uint64]bool    // on which anybody listens: it is ours
+	to           map[string]float64 // of those that were opened since the look before, by server; "": others' own
+	first, last  passed             // at the first look and at the last one
+	came         float64            // over Unix sockets, between lists
+	between      time.Duration      // those, in all
+	pid          int                // one of the processes, whose network counts
 }
 
 // Look is what clients of the processes wait for, and the processes of servers, at this moment.
 func (v *Visitors) Look(pids []int) (r Requests) {
-	own := map[uint64]bool{}
-	for _, pid := range pids {
-		maps.Copy(own, sockets(pid))
-	}
+	own := socketsOf(pids)
 	if len(own) == 0 {
 		return r
 	}
-	if Network(pids[0]) == Network(os.Getpid()) { // at once: connections may be short
-		r.answers(own)
-	}
+	all := overTCP(pids[0])
+	maps.Copy(own, socketsOf(pids)) // once more: connections may be short
 	v.unix(&r, own)
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pids[0])))
-	if err != nil {
-		return r
+	servers, queued := askedInet(all), map[uint64]int{} // by port
+	for _, x := range opposite(all, own) {
+		if x.inode == 0 && x.state == established { // to itself, where nobody has taken it yet
+			queued[x.localPort]++
+		}
 	}
-	all := overTCP(fs)
-	servers := askedInet(all)
 	for _, x := range all {
+		server, connected := servers[x.inode]
 		switch {
 		case !own[x.inode]:
 		case x.state == listening:
-			r.queue(int(x.unread)) //nolint:gosec // as many as listen(2) permits
-		case x.state == established && servers[x.inode] == "": // it was accepted
-			r.count(x.unread > 0)
+			r.queue(max(0, int(x.unread)-queued[x.localPort])) //nolint:gosec // as many as listen(2) permits
+		case connected:
+			r.connection(x, server)
 		}
 	}
 	v.tcp(all, own, servers)
@@ -96,46 +89,60 @@ func (x *unixSocket) cameTo(names map[string]bool) bool {
 	return x.inode != 0 && x.peer != 0 && !x.listens && names[x.name]
 }
 
-// tcp counts the connections that came since the last look, and those that have ended in the last minute, by who
-// accepted them: of the two ends of one, that remembers it which closed it first (TIME_WAIT).
+// tcp counts the connections that came since the last look, by who accepted them, and those that were opened, by whom.
 func (v *Visitors) tcp(all []*inetSocket, own map[uint64]bool, servers map[uint64]string) {
-	ports, there := map[uint64]bool{}, map[uint64]bool{} // by port: it is ours
+	before := v.seen
+	v.seen, v.ports = map[uint64]bool{}, map[uint64]bool{}
+	if v.to == nil {
+		v.to = map[string]float64{}
+	}
 	for _, x := range all {
 		if x.serves() {
-			ports[x.localPort] = ports[x.localPort] || own[x.inode]
+			v.ports[x.localPort] = v.ports[x.localPort] || own[x.inode]
 		}
-	}
-	count := func(ours bool) {
-		if ours {
+		server, connected := servers[x.inode]
+		if !connected {
+			continue
+		}
+		if v.seen[x.inode] = true; before == nil || before[x.inode] {
+			continue
+		}
+		switch ours := own[x.inode]; {
+		case server == "" && ours:
 			v.ours++
-		} else {
+		case server == "":
 			v.others++
+		case ours:
+			v.to[server]++
+		default:
+			v.to[""]++
 		}
 	}
-	for _, x := range all {
-		switch x.state {
-		case ended:
-			for _, port := range []uint64{x.localPort, x.remotePort} {
-				if ours, listens := ports[port]; listens {
-					count(ours)
-					break
-				}
-			}
-		case established:
-			if server, connected := servers[x.inode]; connected && server == "" {
-				if there[x.inode] = true; v.seen != nil && !v.seen[x.inode] {
-					count(own[x.inode])
-				}
-			}
-		}
-	}
-	v.seen = there
 }
 
-// passed are connections that a network has accepted over TCP, and those that it did not, as their queue was full.
+// gone are the connections that have ended in the last minute, by who accepted them: of the two ends of one, that
+// remembers it which closed it first (TIME_WAIT).
+func (v *Visitors) gone() (ours, others float64) {
+	for _, x := range endedTCP(v.pid) {
+		for _, port := range []uint64{x.localPort, x.remotePort} {
+			if own, listens := v.ports[port]; listens {
+				if own {
+					ours++
+				} else {
+					others++
+				}
+				break
+			}
+		}
+	}
+	return ours, others
+}
+
+// passed are connections that a network has accepted over TCP, those that it did not, as their queue was full, and those
+// that it has opened.
 type passed struct {
-	taken, full float64
-	at          time.Time
+	taken, full, opened float64
+	at                  time.Time
 }
 
 func (v *Visitors) passed() {
@@ -145,10 +152,10 @@ func (v *Visitors) passed() {
 	}
 	s, err1 := p.Snmp()
 	n, err2 := p.Netstat()
-	if err1 != nil || err2 != nil || s.PassiveOpens == nil || n.ListenOverflows == nil {
+	if err1 != nil || err2 != nil || s.PassiveOpens == nil || s.ActiveOpens == nil || n.ListenOverflows == nil {
 		return
 	}
-	v.last = passed{*s.PassiveOpens, *n.ListenOverflows, time.Now()}
+	v.last = passed{*s.PassiveOpens, *n.ListenOverflows, *s.ActiveOpens, time.Now()}
 	if v.first.at.IsZero() {
 		v.first = v.last
 	}
@@ -158,14 +165,35 @@ func (v *Visitors) passed() {
 // takes so long that there is no second one.
 func (v *Visitors) Opened() (o Opened) {
 	v.passed()
-	if seconds := v.last.at.Sub(v.first.at).Seconds(); seconds > 0 && v.ours > 0 && v.last.taken >= v.first.taken {
-		share := v.ours / (v.ours + v.others) / seconds
+	ours, others := v.gone()
+	ours, others = ours+v.ours, others+v.others
+	if seconds := v.last.at.Sub(v.first.at).Seconds(); seconds > 0 && ours > 0 && v.last.taken >= v.first.taken {
+		share := ours / (ours + others) / seconds
 		o.OverTCP, o.Full = (v.last.taken-v.first.taken)*share, (v.last.full-v.first.full)*share
 	}
 	if v.between > 0 {
 		o.OverUnix = v.came / v.between.Seconds()
 	}
 	return o
+}
+
+// least is how many new connections to a server tell how often it is connected to.
+const least = 5
+
+// OpenedTo is how often the processes open a connection to each server, a second, as far as looks show it.
+func (v *Visitors) OpenedTo() map[string]float64 {
+	v.passed()
+	all, out := 0.0, map[string]float64{}
+	for _, n := range v.to {
+		all += n
+	}
+	seconds := v.last.at.Sub(v.first.at).Seconds()
+	for server, n := range v.to {
+		if server != "" && n >= least && seconds > 0 && v.last.opened >= v.first.opened {
+			out[server] = (v.last.opened - v.first.opened) / seconds * n / all
+		}
+	}
+	return out
 }
 
 func (r *Requests) count(waits bool) {
@@ -180,34 +208,20 @@ func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.U
 // tick is the kernel's longest (CONFIG_HZ=100), ms.
 const tick = 10
 
-// answers counts the connections by which end has sent last (tcp_info; both times are in ms ago).
-func (r *Requests) answers(own map[uint64]bool) {
-	var all []*netlink.InetDiagTCPInfoResp
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		list, err := netlink.SocketDiagTCPInfo(family)
-		if err != nil {
-			return
-		}
-		all = append(all, list...)
+// connection counts one of TCP that was accepted, or opened to a server, and by which end has sent last whose request
+// has no answer (tcp_info; both times are in ms ago).
+func (r *Requests) connection(x *inetSocket, server string) {
+	if server == "" {
+		r.count(x.unread > 0)
 	}
-	listens := map[uint16]bool{}
-	for _, s := range all {
-		if s.InetDiagMsg != nil && s.InetDiagMsg.State == netlink.TCP_LISTEN {
-			listens[s.InetDiagMsg.ID.SourcePort] = true
+	switch i := x.info; {
+	case i == nil || x.state != established:
+	case server == "":
+		r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
+	default:
+		if r.Asked == nil {
+			r.Asked = map[string]Open{}
 		}
-	}
-	r.Asked = map[string]Open{}
-	for _, s := range all {
-		if s.InetDiagMsg == nil || s.TCPInfo == nil || s.TCPInfo.State != netlink.TCP_ESTABLISHED ||
-			!own[uint64(s.InetDiagMsg.INode)] {
-			continue
-		}
-		i, id := s.TCPInfo, s.InetDiagMsg.ID
-		if listens[id.SourcePort] {
-			r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
-			continue
-		}
-		server := net.JoinHostPort(id.Destination.String(), strconv.Itoa(int(id.DestinationPort)))
 		r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
 	}
 }
