@@ -195,7 +195,7 @@ func (m *Minute) asking() (list []explain.Finding) {
 		}
 		anew := ""
 		if a.Opened >= often {
-			anew = fmt.Sprintf("; it opens about %s connections a second to that", explain.Plain(a.Opened))
+			anew = fmt.Sprintf(", to which it opens about %s connections a second", explain.Plain(a.Opened))
 			next = "keep connections to it open (keep-alive, a pool) for many requests each, then " + next
 		}
 		f := m.answers(a, screen.Clean(who))

@@ -59,7 +59,7 @@ func TestAskedOnce(t *testing.T) {
 	m.Connected, m.Service.Name = false, "shop"
 	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 8, Own: true, Opened: 4000}}
 	f := m.asking()[0]
-	testkit.Has(t, f.Text, "; it opens about 4000 connections a second to that")
+	testkit.Has(t, f.Text, ", to which it opens about 4000 connections a second")
 	testkit.Is(t, "keep connections to it open (keep-alive, a pool) for many requests each, then look for what keeps it from answering there: it is a process of the service itself", f.Step)
 	m.Asked = []Asked{{Address: "127.0.0.1:5432", PID: 812, Name: "postgres", Seconds: 60}}
 	testkit.Same(t, []string{"shop waits 60 % of its active time for answers from postgres (PID 812) at 127.0.0.1:5432",
