@@ -58,6 +58,8 @@ type Minute struct {
 	// neither.
 	Reader *Other `json:"reader,omitempty"`
 	Keeper *Other `json:"keeper,omitempty"`
+	// Mover is who keeps a disk busy on which it has files; nil: nobody does.
+	Mover *Mover `json:"mover,omitempty"`
 	// Requests are those of its clients; nil: it has no connections, or tells its sessions.
 	Requests *Requests `json:"requests,omitempty"`
 	// Interrupts are those of all devices; nil: not counted, or there is one CPU.

@@ -7,3 +7,6 @@ func Reader(string) int { return 0 }
 
 // LockHolders are none that show.
 func LockHolders() map[int]int { return nil }
+
+// DisksOf are none that show.
+func DisksOf([]int) map[string]bool { return nil }

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net"
 	"os"
@@ -197,6 +198,18 @@ func TestClientOf(t *testing.T) {
 		_ = other.Wait()
 		server.Close()
 	}
+}
+
+// TestDiskOf: a disk's own number leads to it, and that of a file in memory to none.
+func TestDiskOf(t *testing.T) {
+	for _, file := range testkit.Must(filepath.Glob("/sys/block/*/dev"))(t) {
+		var major, minor uint32
+		text := testkit.Must(os.ReadFile(file))(t)
+		testkit.Must(fmt.Sscanf(string(text), "%d:%d", &major, &minor))(t)
+		testkit.Is(t, filepath.Base(filepath.Dir(file)), diskOf(unix.Mkdev(major, minor)), file)
+	}
+	testkit.Is(t, "", diskOf(unix.Mkdev(0, 25)), "no device")
+	testkit.Is(t, true, len(DisksOf([]int{1 << 30})) == 0, "a process that is not there")
 }
 
 // TestOpen: who sent last waits for the other, and within one tick the slow ones decide.

@@ -1,0 +1,115 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/lever"
+	"hostlab/internal/pods"
+	"hostlab/internal/proc"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// Mover is the process of others, with those that it has started, that read and wrote most on a disk on which the service has files open.
+type Mover struct {
+	Taker
+	Runs  string  `json:"runs,omitempty"` // another program, that it has started: what such ones moved is its, too
+	Disk  string  `json:"disk"`
+	Bytes float64 `json:"bytes"` // that it moved
+	All   float64 `json:"all"`   // that all moved on this disk
+	// Ranks is set where the disk's scheduler heeds priorities.
+	Ranks bool `json:"ranks,omitempty"`
+}
+
+// movers count what processes and disks have moved so far.
+type movers struct {
+	processes proc.Moved
+	disks     map[string]float64
+}
+
+func countMovers() movers { return movers{proc.CountMoved(), proc.DiskBytes()} }
+
+// littleMoved is what nobody waits for, B.
+const littleMoved = 10 << 20
+
+// since is the mover since an earlier count; nil: there is none.
+func (now movers) since(before movers, members []int, ours map[int]bool) *Mover {
+	own := func(pid int) bool { return ours[pid] }
+	moved, disks := now.processes.Since(before.processes), proc.DisksOf(members)
+	list := slices.SortedFunc(maps.Keys(moved), func(x, y int) int { return cmp.Compare(moved[y], moved[x]) })
+	for _, pid := range list {
+		if moved[pid] < littleMoved {
+			break
+		}
+		family := proc.Family(pid)
+		if slices.ContainsFunc(family, own) { // or it has started the service, too
+			continue
+		}
+		p, err := proc.Read(pid)
+		if err != nil {
+			continue // it has just ended
+		}
+		for disk := range proc.DisksOf(family) {
+			if !disks[disk] {
+				continue
+			}
+			m := &Mover{Disk: disk, Bytes: moved[pid], All: now.disks[disk] - before.disks[disk]}
+			m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
+				Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
+			if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {
+				m.Runs = child.Name
+			}
+			text, _ := os.ReadFile("/sys/block/" + disk + "/queue/scheduler")
+			m.Ranks = strings.Contains(string(text), "[bfq]") || strings.Contains(string(text), "[mq-deadline]")
+			return m
+		}
+	}
+	return nil
+}
+
+// shares says that another program keeps a disk busy for which the service waits.
+func (m *Minute) shares() []explain.Finding {
+	v := m.Mover
+	if v == nil || v.All <= 0 || v.Bytes < half*v.All {
+		return nil
+	}
+	part, share := explain.LogWait, m.share(explain.LogWait)
+	if reads := m.share(explain.DataReads); reads.Value > share.Value {
+		part, share = explain.DataReads, reads
+	}
+	if share.Value < lever.Margin {
+		return nil
+	}
+	who := called(v.Taker)
+	if v.Runs != "" {
+		who += ", which runs " + screen.Clean(v.Runs) + ","
+	}
+	by := min(1, v.Bytes/v.All)
+	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by, Unit: "of the disk's bytes",
+		N: -1, Plain: true, AtMost: result.Finite(lever.Unit(m.saving(part).AtMost)),
+		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes %s; %s %s of active time",
+			result.Format(v.All/max(m.Report.Wall, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
+			waitsOf[part], result.Share(share.Value)),
+		Step: "have it use another disk or another time" + v.limit()}}
+}
+
+// limit is what to type so that it leaves the disk to others, as a clause; "": nothing that is known here.
+func (v *Mover) limit() string {
+	u := v.Unit()
+	switch {
+	case v.Container != nil:
+		return ", or give " + v.Container.String() + " an I/O limit by its runtime"
+	case strings.HasSuffix(u, ".service") && !strings.Contains(v.Group, "/user@"):
+		return fmt.Sprintf(", or limit it: sudo systemctl set-property --runtime %s IOWriteBandwidthMax='/dev/%s 10M'",
+			screen.Word(u), v.Disk)
+	case v.Ranks && v.PID > 1:
+		return fmt.Sprintf(", or have it give way: sudo ionice -c 3 -p %d", v.PID)
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// DisksOf are the disks, by name, on which processes have files open. A file system without a device of its own has
+// none, as in memory, over a network, or btrfs (get_anon_bdev).
+func DisksOf(pids []int) map[string]bool {
+	out, known := map[string]bool{}, map[uint64]bool{}
+	for _, pid := range pids {
+		for fd := range descriptors(pid) {
+			var at unix.Stat_t
+			err := unix.Stat(fmt.Sprintf("/proc/%d/fd/%s", pid, fd), &at)
+			if err != nil || at.Mode&unix.S_IFMT != unix.S_IFREG || known[at.Dev] {
+				continue
+			}
+			known[at.Dev] = true
+			if name := diskOf(at.Dev); name != "" {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}
+
+// diskOf is the disk that has a block device, which may be a partition of it; "": there is none.
+func diskOf(device uint64) string {
+	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(device), unix.Minor(device)))
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(dir, "partition")); err == nil {
+		dir = filepath.Dir(dir)
+	}
+	return filepath.Base(dir)
+}

@@ -1,0 +1,65 @@
+package proc
+
+import (
+	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/blockdevice"
+)
+
+// Moved is what processes have read from devices and written to them so far, with their children that they have waited
+// for (proc_pid_io(5), wait_task_zombie in kernel/exit.c): none of those that this user may not see.
+type Moved map[Identity]moved
+
+type moved struct {
+	Stat
+	bytes float64
+}
+
+// CountMoved is for all processes that there are.
+func CountMoved() Moved {
+	out := Moved{}
+	all, _ := Recent()
+	for _, s := range all {
+		p, err := procfs.NewProc(s.PID)
+		if err != nil {
+			continue // it has just ended
+		}
+		if io, err := p.IO(); err == nil {
+			out[s.Identity()] = moved{s, float64(io.ReadBytes) + float64(io.WriteBytes)}
+		}
+	}
+	return out
+}
+
+// Since is what came since an earlier count, by process. What one had moved by then that has ended since is its
+// parent's, and did not come since.
+func (m Moved) Since(before Moved) map[int]float64 {
+	out := map[int]float64{}
+	for id, now := range m {
+		out[id.PID] = now.bytes - before[id].bytes
+	}
+	for id, was := range before {
+		if _, lives := m[id]; lives {
+			continue
+		}
+		if sum, there := out[was.Parent]; there {
+			out[was.Parent] = max(0, sum-was.bytes)
+		}
+	}
+	return out
+}
+
+const sector = 512 // bytes, whatever the disk's own are (Documentation/block/stat.rst)
+
+// DiskBytes are what was read from each disk and written to it since boot.
+func DiskBytes() map[string]float64 {
+	out := map[string]float64{}
+	fs, err := blockdevice.NewFS("/proc", "/sys")
+	if err != nil {
+		return out
+	}
+	disks, _ := fs.ProcDiskstats()
+	for _, d := range disks {
+		out[d.DeviceName] = sector * (float64(d.ReadSectors) + float64(d.WriteSectors))
+	}
+	return out
+}
