@@ -17,6 +17,8 @@ var ofOuter = []load{
 		First: []string{"one interpreter"}, Named: []string{"GIL"}},
 	{Name: "process and a writer on its disk", Kind: "process", Always: setup{Script: "sync $DIR/journal", Disk: true},
 		With: setup{Beside: archiver}, First: []string{"another program on its disk"}, Named: []string{`\bdd\b`, "{beside}"}},
+	{Name: "process and a child that sleeps", Kind: "process", With: setup{Script: "child 0.02"}, Without: setup{Script: "child 0"},
+		First: []string{"programs that it starts"}, Named: []string{"for sleep, which sleeps"}},
 	{Name: "pg and a writer on its disk", Kind: "postgres", Always: setup{Script: own, Clients: 4, Disk: true},
 		With: setup{Beside: archiver}, First: []string{"another program on its disk"}, Named: []string{`\bdd\b`, "{beside}"}},
 	{Name: "pg export beside", Kind: "postgres", Always: setup{Script: read, Clients: 2},

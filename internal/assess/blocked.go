@@ -57,6 +57,9 @@ func (b *blocked) parts() (list []explain.Part) {
 	for _, s := range b.servers() {
 		seconds[explain.Peers] += s
 	}
+	for _, s := range b.children() {
+		seconds[explain.OtherWaits] += s
+	}
 	between := 0.0 // any of them, where no look fell
 	all, synced := b.tally.ByWait(), map[string]bool{}
 	for w := range all {

@@ -58,6 +58,8 @@ type Minute struct {
 	// neither.
 	Reader *Other `json:"reader,omitempty"`
 	Keeper *Other `json:"keeper,omitempty"`
+	// Child is a program that it has started and waits for; nil: it waits for none.
+	Child *Child `json:"child,omitempty"`
 	// Mover is who keeps a disk busy on which it has files; nil: nobody does.
 	Mover *Mover `json:"mover,omitempty"`
 	// Requests are those of its clients; nil: it has no connections, or tells its sessions.

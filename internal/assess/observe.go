@@ -264,7 +264,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Full, m.Threads = w.blocked.busy()
 		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
-		m.Reader, m.Keeper = w.blocked.reader(members), w.blocked.keeper(members)
+		m.Child, m.Reader, m.Keeper = w.blocked.child(), w.blocked.reader(members), w.blocked.keeper(members)
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

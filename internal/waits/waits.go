@@ -31,8 +31,10 @@ const (
 // Wait is what one look at a thread saw.
 type Wait struct {
 	Kind Kind
-	// On is the file, or the kind of descriptor (socket, pipe), as far as one is named by the call.
-	On string
+	// On is the file, or the kind of descriptor (socket, pipe), as far as one is named by the call. Of a process of its
+	// own it is the program, and Does what that did.
+	On   string
+	Does Kind
 	// Blocked: the kernel does not interrupt it (state D), as while a device works.
 	Blocked bool
 }

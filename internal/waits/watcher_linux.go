@@ -305,6 +305,9 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		}
 		return out, nil
 	}
+	if kind == Child {
+		out.On, out.Does = child(id)
+	}
 	if !byDescriptor[number] || len(all) == 0 {
 		return out, nil
 	}
@@ -333,6 +336,44 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 		out.On, _, _ = strings.Cut(out.On, ":[") // socket:[123]
 	}
 	return out, nil
+}
+
+// deepest is how far children of children are followed.
+const deepest = 5
+
+// child is the program of a process for which a thread waits, and what that does: the first one that it has begun, or a
+// child of that in turn. "": none shows.
+func child(of Thread) (program string, does Kind) {
+	for range deepest {
+		all, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", of.PID, of.TID))
+		first, _, _ := strings.Cut(string(all), " ")
+		pid, err := strconv.Atoi(first)
+		if err != nil {
+			return program, does
+		}
+		p, err := proc.Read(pid)
+		if err != nil {
+			return "", ""
+		}
+		program = p.Name
+		switch p.State {
+		case 'R', 'Z', 'X': // it is about to end
+			return program, Running
+		case 'T', 't':
+			return program, Stopped
+		}
+		call, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+		word, _, _ := strings.Cut(string(call), " ")
+		number, err := strconv.ParseInt(word, 10, 64)
+		if err != nil { // it got a CPU since, or this user may not look
+			return program, ""
+		}
+		if does = Of(number); does != Child {
+			return program, does
+		}
+		of = Thread{pid, pid}
+	}
+	return program, does
 }
 
 // frozen is the file by which a process is frozen that has no CPU; "": it is not.

@@ -58,6 +58,8 @@ func act(r, file string) {
 			var p [2]int
 			_ = unix.Pipe(p[:])
 			_, _ = unix.Read(p[0], make([]byte, 1))
+		case "child":
+			_ = exec.Command("sleep", "1000").Run()
 		case "push":
 			var p [2]int
 			_ = unix.Pipe(p[:])
@@ -143,7 +145,7 @@ func TestKinds(t *testing.T) {
 	mute := testkit.Must(net.ListenPacket("udp4", "127.0.0.1:0"))(t)
 	defer mute.Close()
 	want := map[string]Wait{
-		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "pipe": {Kind: Peer, On: "pipe"}, "push": {Kind: Push, On: "pipe"},
+		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "child": {Kind: Child, On: "sleep", Does: Sleep}, "pipe": {Kind: Peer, On: "pipe"}, "push": {Kind: Push, On: "pipe"},
 		"ask": {Kind: Server, On: server}, "poll": {Kind: Server, On: server},
 		"query": {Kind: Server, On: mute.LocalAddr().String() + "/udp"},
 	}

@@ -97,6 +97,14 @@ def fork(n=1):
         mark()
 
 
+def child(pause=0, rounds=2000):
+    """Wait for a program that it starts."""
+    while True:
+        compute(int(rounds))
+        subprocess.run(["sleep", pause])
+        mark()
+
+
 def lock(path, hold=0, rounds=2000):
     """Take a lock of a file, work, and give it back."""
     f = os.open(path, os.O_RDWR | os.O_CREAT)
