@@ -90,15 +90,19 @@ type halts struct {
 	pids  map[int]bool
 }
 
-// Looks at freezers come ten times a second, and those at processes more seldom where that takes long: a 2000th of one
-// CPU.
-const (
-	haltsEach  = time.Second / 10
-	haltsPause = 2000
-)
+// Looks at freezers come ten times a second, in a stretch of many once, since each wakes hostlab. Those at processes come
+// more seldom where that takes long: a 2000th of one CPU.
+const haltsPause = 2000
+
+func (o *Options) haltsEach() time.Duration {
+	if o.Stretch {
+		return time.Second
+	}
+	return time.Second / 10
+}
 
 func (h *halts) watch(ctx context.Context, s *service.Service, o Options) {
-	rarely := time.Duration(o.rarely())
+	rarely, each := time.Duration(o.rarely()), o.haltsEach()
 	h.files, h.pids, h.all.All = map[string]float64{}, map[int]bool{}, true
 	var groups proc.Freezers
 	var members []int
@@ -124,7 +128,7 @@ func (h *halts) watch(ctx context.Context, s *service.Service, o Options) {
 		}
 		h.all.All = h.all.All && (still == 0 || still == len(members))
 		last = now
-		wait(ctx, rarely*(haltsEach/2+time.Duration(rand.Int64N(int64(haltsEach))))) // freezers may keep time, too
+		wait(ctx, each/2+time.Duration(rand.Int64N(int64(each)))) // freezers may keep time, too
 	}
 }
 
