@@ -78,17 +78,22 @@ func ClientsAmong(some, servers []int) map[int]bool {
 			}
 		}
 	}
-	for _, pid := range networks {
-		for inode, server := range Servers(pid) {
+	ask := func(servers map[uint64]string) {
+		for inode, server := range servers {
 			if server != "" { // which they ask themselves
 				delete(own, inode)
 			}
 		}
 	}
-	peers := unixPeers(own)
+	ask(askedUnix())
+	peers := map[uint64]bool{}
 	for _, pid := range networks {
-		maps.Copy(peers, loopback(pid, own))
+		tcp := recentTCP(pid)
+		ask(askedInet(tcp))
+		ask(ServersOver(pid, UDP))
+		maps.Copy(peers, inodes(opposite(tcp, own)))
 	}
+	maps.Copy(peers, unixPeers(own))
 	found := map[int]bool{}
 	for _, pid := range some {
 		for inode := range sockets(pid) {
@@ -157,8 +162,13 @@ func unixPeers(own map[uint64]bool) map[uint64]bool {
 
 // loopback are the other ends of TCP connections of a process that stay on this host.
 func loopback(pid int, own map[uint64]bool) map[uint64]bool {
+	return inodes(opposite(overTCP(pid), own))
+}
+
+// inodes are those of sockets that somebody has accepted.
+func inodes(all []*inetSocket) map[uint64]bool {
 	found := map[uint64]bool{}
-	for _, x := range opposite(overTCP(pid), own) {
+	for _, x := range all {
 		if x.inode != 0 {
 			found[x.inode] = true
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/prometheus/procfs"
@@ -55,6 +57,46 @@ var inets = map[Protocol]func(pid int) []*inetSocket{TCP: overTCP, UDP: overUDP}
 // endedTCP are these, and overUDP are those of UDP.
 func overTCP(pid int) []*inetSocket {
 	return tcpIn(pid, func(state uint64) bool { return state != ended })
+}
+
+var recentlyTCP struct {
+	sync.Mutex
+	at      time.Time
+	network string
+	all     []*inetSocket
+}
+
+// recentTCP are those that overTCP lists, or has listed just now (see recent). Nobody may change them.
+func recentTCP(pid int) []*inetSocket {
+	r := &recentlyTCP
+	r.Lock()
+	defer r.Unlock()
+	if network, now := Network(pid), time.Now(); network == "" || network != r.network || now.Sub(r.at) > recent {
+		r.at, r.network, r.all = now, network, overTCP(pid)
+	}
+	return r.all
+}
+
+// Connection is one end of a TCP connection.
+type Connection struct {
+	Local, Remote net.IP
+	RemotePort    uint64
+	Info          *unix.TCPInfo
+}
+
+// Established are the connections at a port of our own network, now or just now. Its error is of a kernel that tells no
+// more of them than /proc does.
+func Established(port uint16) (all []Connection, err error) {
+	for _, x := range recentTCP(os.Getpid()) {
+		switch {
+		case x.localPort != uint64(port):
+		case x.info == nil:
+			return nil, errors.New("the kernel does not tell round trips (sock_diag)")
+		case x.state == established:
+			all = append(all, Connection{x.local, x.remote, x.remotePort, x.info})
+		}
+	}
+	return all, nil
 }
 
 func endedTCP(pid int) []*inetSocket {

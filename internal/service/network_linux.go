@@ -46,7 +46,7 @@ type Trips struct {
 
 type connection struct {
 	peer string
-	port uint16
+	port uint64
 }
 
 // NoPort is why no port of a service is known.
@@ -66,44 +66,37 @@ func NewNetwork(port uint16) (*Network, error) {
 // Look adds what came since the last look. What a connection did that began and ended between
 // two looks is not seen.
 func (n *Network) Look() error {
+	all, err := proc.Established(n.port)
+	if err != nil {
+		return err
+	}
 	seen := map[connection]looked{}
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		all, err := netlink.SocketDiagTCPInfo(family)
-		if err != nil {
-			return fmt.Errorf("the kernel does not list connections: %w", err)
+	for _, c := range all {
+		key := connection{c.Remote.String(), c.RemotePort}
+		came := c.Info.Data_segs_in
+		last, known := n.last[key]
+		before := last.came
+		if !known {
+			n.sum.Connections++
 		}
-		for _, s := range all {
-			if s.InetDiagMsg == nil || s.TCPInfo == nil || s.InetDiagMsg.ID.SourcePort != n.port ||
-				s.TCPInfo.State != netlink.TCP_ESTABLISHED {
-				continue
-			}
-			id := s.InetDiagMsg.ID
-			key := connection{id.Destination.String(), id.DestinationPort}
-			came := s.TCPInfo.Data_segs_in
-			last, known := n.last[key]
-			before := last.came
+		local := c.Remote.IsLoopback() || c.Remote.Equal(c.Local) || c.Local.IsLoopback()
+		seen[key] = looked{came, !local && !known}
+		if local {
 			if !known {
-				n.sum.Connections++
+				n.sum.Local++
 			}
-			local := id.Destination.IsLoopback() || id.Destination.Equal(id.Source) || id.Source.IsLoopback()
-			seen[key] = looked{came, !local && !known}
-			if local {
-				if !known {
-					n.sum.Local++
-				}
-				continue
-			}
-			if !known && came == 0 && s.TCPInfo.Bytes_received > 0 {
-				n.sum.Untold++
-			}
-			if came < before { // another connection from the same port
-				before = 0
-			}
-			trips := int64(came - before)
-			n.sum.Count += trips
-			n.sum.Least += time.Duration(trips) * time.Duration(s.TCPInfo.Min_rtt) * time.Microsecond
-			n.sum.Most += time.Duration(trips) * time.Duration(max(s.TCPInfo.Rtt, s.TCPInfo.Min_rtt)) * time.Microsecond
+			continue
 		}
+		if !known && came == 0 && c.Info.Bytes_received > 0 {
+			n.sum.Untold++
+		}
+		if came < before { // another connection from the same port
+			before = 0
+		}
+		trips := int64(came - before)
+		n.sum.Count += trips
+		n.sum.Least += time.Duration(trips) * time.Duration(c.Info.Min_rtt) * time.Microsecond
+		n.sum.Most += time.Duration(trips) * time.Duration(max(c.Info.Rtt, c.Info.Min_rtt)) * time.Microsecond
 	}
 	for key, was := range n.last {
 		if _, still := seen[key]; !still && was.brief {
