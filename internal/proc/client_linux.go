@@ -88,7 +88,7 @@ func ClientsAmong(some, servers []int) map[int]bool {
 	ask(askedUnix())
 	peers := map[uint64]bool{}
 	for _, pid := range networks {
-		tcp := recentTCP(pid)
+		tcp := overTCP(pid)
 		ask(askedInet(tcp))
 		ask(ServersOver(pid, UDP))
 		maps.Copy(peers, inodes(opposite(tcp, own)))

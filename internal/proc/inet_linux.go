@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/prometheus/procfs"
@@ -59,24 +57,6 @@ func overTCP(pid int) []*inetSocket {
 	return tcpIn(pid, func(state uint64) bool { return state != ended })
 }
 
-var recentlyTCP struct {
-	sync.Mutex
-	at      time.Time
-	network string
-	all     []*inetSocket
-}
-
-// recentTCP are those that overTCP lists, or has listed just now (see recent). Nobody may change them.
-func recentTCP(pid int) []*inetSocket {
-	r := &recentlyTCP
-	r.Lock()
-	defer r.Unlock()
-	if network, now := Network(pid), time.Now(); network == "" || network != r.network || now.Sub(r.at) > recent {
-		r.at, r.network, r.all = now, network, overTCP(pid)
-	}
-	return r.all
-}
-
 // Connection is one end of a TCP connection.
 type Connection struct {
 	Local, Remote net.IP
@@ -84,10 +64,10 @@ type Connection struct {
 	Info          *unix.TCPInfo
 }
 
-// Established are the connections at a port of our own network, now or just now. Its error is of a kernel that tells no
+// Established are the connections at a port of our own network. Its error is of a kernel that tells no
 // more of them than /proc does.
 func Established(port uint16) (all []Connection, err error) {
-	for _, x := range recentTCP(os.Getpid()) {
+	for _, x := range overTCP(os.Getpid()) {
 		switch {
 		case x.localPort != uint64(port):
 		case x.info == nil:

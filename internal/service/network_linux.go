@@ -1,16 +1,11 @@
 package service
 
 import (
-	"fmt"
+	"net/netip"
 	"os"
-	"slices"
 	"time"
 
 	"hostlab/internal/proc"
-
-	"github.com/prometheus/procfs"
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 // Network adds up what clients' connections to a server on this host have waited for the
@@ -113,26 +108,14 @@ func (n *Network) Trips() Trips { return n.sum }
 // Port is the one on which a process listens for other hosts, the lowest of them: 0 where there
 // is none. known is not set where this user may not see it.
 func Port(pid int) (port uint16, known bool) {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0, false
-	}
-	targets, err := p.FileDescriptorTargets()
 	its := proc.Network(pid)
-	if err != nil || its == "" || its != proc.Network(os.Getpid()) {
+	if its == "" || its != proc.Network(os.Getpid()) || proc.Hides(pid) {
 		return 0, false
 	}
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		all, err := netlink.SocketDiagTCP(family)
-		if err != nil {
-			return 0, false
-		}
-		for _, s := range all {
-			at := s.ID.SourcePort
-			if s.State == netlink.TCP_LISTEN && slices.Contains(targets, fmt.Sprintf("socket:[%d]", s.INode)) &&
-				(port == 0 || at < port) {
-				port = at
-			}
+	for _, address := range proc.Listens(pid) {
+		at, err := netip.ParseAddrPort(address)
+		if err == nil && (port == 0 || at.Port() < port) {
+			port = at.Port()
 		}
 	}
 	return port, true
