@@ -78,8 +78,7 @@ func (in *input) frequencyBound(l *draft, r reading, held *heldClock, clock busy
 			fmt.Sprintf("computed: busy CPUs ran at about %s, by their additions, but the host reports up to %s; %s",
 				result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
 	default:
-		l.bounded(saving(after), Measured, fmt.Sprintf("%s; a clock that never drops would save at most %s of such a burst",
-			burst, Percent(saving(after))))
+		l.bounded(saving(after), Measured, burst+"; a clock that never drops would save no more than that")
 	}
 }
 
