@@ -380,9 +380,7 @@ func completed(lists ...[]Setting) []Setting {
 		if s.Files == nil {
 			s.Files = []string{s.File}
 		}
-		if s.Values == "" {
-			s.Values = s.Takes.describe()
-		}
+		s.Values = cmp.Or(s.Values, s.Takes.describe())
 		if s.Rival != "" {
 			s.Moves = append(s.Moves, Move{Setting: s.Rival, Becomes: []string{"0"}})
 		}
