@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -44,6 +45,7 @@ const (
 
 func main() {
 	worker.Main(jobs()) // does not return in a worker process
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &logged})))
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	// A second Ctrl-C ends even what is stuck in the kernel. timeout(1) signals the program
 	// and at once its group, which is no second one.

@@ -57,6 +57,7 @@ func TestForms(t *testing.T) {
 		"revert --dry-run --root " + tree,
 		"predict --workload sap-dialog --host olontsev --policy ondemand --users 1 --replications 2"} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			cmd, _, err := newRoot(streams{}).Find(strings.Fields(command))
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,9 @@ import (
 	"hostlab/internal/screen"
 )
 
+// logged is the least level of what the process logs.
+var logged slog.LevelVar
+
 // newRoot builds the command tree. Commands are listed here, explicitly.
 func newRoot(std streams) *cobra.Command {
 	var verbose int
@@ -57,8 +60,7 @@ With --exit-status, a verdict is a status too:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			level := max(slog.LevelWarn-slog.Level(4*verbose), slog.LevelDebug)
-			slog.SetDefault(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level})))
+			logged.Set(max(slog.LevelWarn-slog.Level(4*verbose), slog.LevelDebug))
 			if err := notEmpty(cmd); err != nil || procRoot == "" {
 				return err
 			}

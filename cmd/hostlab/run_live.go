@@ -79,9 +79,7 @@ func (o *runOptions) showLive(w io.Writer, st *experiment.Study, service string)
 		what := map[string]string{experiment.KindSetting: "setting " + f.Setting + " of this host",
 			experiment.KindServer:   "parameter " + f.Server + " of the server",
 			experiment.KindEmulated: "the clock of the service's processes, emulated"}[f.Kind]
-		if what == "" {
-			what = "factor " + f.Name
-		}
+		what = cmp.Or(what, "factor "+f.Name)
 		base := f.Baseline
 		if base == experiment.Current {
 			base = "what it is now"

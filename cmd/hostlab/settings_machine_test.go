@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -70,9 +71,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	own, machine := filepath.Join(root, "own"), filepath.Join(root, "machine")
 	revert := func(o revertOptions) (status int, stdout string) {
 		t.Helper()
-		if o.format == "" {
-			o.format = "text"
-		}
+		o.format = cmp.Or(o.format, "text")
 		var out, errs bytes.Buffer
 		status, line := outcome(o.putBack(context.Background(), streams{nil, &out, &errs}, sys, own, machine))
 		if strings.Contains(line, "\n") || errs.Len() > 0 {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -181,9 +182,7 @@ func TestWarnings(t *testing.T) {
 		if c.want == "" && len(all) > 0 || c.want != "" && !hasWarning(all, c.want) {
 			t.Errorf("%s: warnings %q, want %q", c.name, all, c.want)
 		}
-		if c.n == 0 {
-			c.n = 10
-		}
+		c.n = cmp.Or(c.n, 10)
 		testkit.Is(t, c.n, e.N, c.name, "blocks count")
 	}
 }

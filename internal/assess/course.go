@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"fmt"
 
 	"hostlab/internal/document"
@@ -138,9 +139,7 @@ func stacked(id, title string, axis picture.Axis, all []Second, layers []layer) 
 	if highest <= 0 {
 		return ""
 	}
-	if axis.Hi == 0 {
-		axis.Hi = highest * 1.05
-	}
+	axis.Hi = cmp.Or(axis.Hi, highest*1.05)
 	s := picture.NewPlot(id, picture.Width, 160, nil,
 		&picture.Axis{Name: "time since the beginning", Unit: picture.Span, Hi: end}, &axis)
 	below, said := make([]float64, len(all)), ""

@@ -1,6 +1,8 @@
 package assess
 
 import (
+	"cmp"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
@@ -51,9 +53,7 @@ func (m *Minute) About() *About {
 	a := &About{Kind: m.Service.Kind, Name: m.name(), Version: m.Version, PID: m.Service.PID, Connected: m.Connected,
 		Why:   m.Why,
 		Ended: m.Ended}
-	if a.Why == "" {
-		a.Why = m.Service.Why
-	}
+	a.Why = cmp.Or(a.Why, m.Service.Why)
 	if n := m.Report.Transactions; n >= 0 && m.Connected && m.Report.Wall > 0 {
 		a.Transactions = result.Finite(float64(n) / m.Report.Wall)
 	}

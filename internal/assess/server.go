@@ -250,9 +250,7 @@ func (m *Minute) held() string {
 	doing := map[explain.PartName]string{explain.DatabaseCPU: "ran, or was ready to",
 		explain.LogWait:   "waited for the log",
 		explain.DataReads: "read data", explain.Application: "waited for its client within a transaction"}[b.Part]
-	if doing == "" {
-		doing = "showed as " + cmp.Or(b.Event, string(b.Part))
-	}
+	doing = cmp.Or(doing, "showed as "+cmp.Or(b.Event, string(b.Part)))
 	says := fmt.Sprintf("in %s of lock waits the holder %s", result.Share(b.Share.Value), doing)
 	if b.Relation != "" {
 		says += ", on " + b.Relation

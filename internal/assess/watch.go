@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -232,9 +233,7 @@ func (m *Minute) missing(trips string) {
 		lever.Network: trips,
 		lever.Memory:  pageWalks,
 	} {
-		if m.Unseen[name] == "" {
-			m.Unseen[name] = why
-		}
+		m.Unseen[name] = cmp.Or(m.Unseen[name], why)
 	}
 }
 

@@ -41,10 +41,7 @@ func TestAdviceIsTheRemedy(t *testing.T) {
 		if res.Status != Finding {
 			continue
 		}
-		role := c.role
-		if role == "" {
-			role = ProductionDB
-		}
+		role := cmp.Or(c.role, ProductionDB)
 		list, rest := Advise(c.facts0(), role, []Result{res}, Info)
 		if len(list) == 0 && len(rest) != 1 {
 			t.Errorf("%s, %s: neither advice nor left to a person", c.id, c.name)

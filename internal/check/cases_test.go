@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,10 +46,7 @@ func (c lookCase) run(t *testing.T) Result {
 func (c lookCase) runOn(t *testing.T, f *host.Facts) Result {
 	t.Helper()
 	ck := testkit.Must(Find(c.id))(t)
-	role := c.role
-	if role == "" {
-		role = ProductionDB
-	}
+	role := cmp.Or(c.role, ProductionDB)
 	return Run(f, role, []Check{ck})[0]
 }
 

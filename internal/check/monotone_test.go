@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -402,10 +403,7 @@ func TestEveryCheckHasAKnob(t *testing.T) {
 			if l.id != c.ID {
 				return false
 			}
-			role := l.role
-			if role == "" {
-				role = ProductionDB
-			}
+			role := cmp.Or(l.role, ProductionDB)
 			status := func(step func(*host.Facts)) Status {
 				f := l.facts0()
 				step(f)

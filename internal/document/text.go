@@ -75,9 +75,7 @@ type text struct{ *screen.Printer }
 
 func (t *text) answer(d *Document) {
 	for _, l := range d.Answer {
-		if l.Tone == "" {
-			l.Tone = Strong
-		}
+		l.Tone = cmp.Or(l.Tone, Strong)
 		t.Text("", codes[l.Tone], l.Text)
 	}
 }
@@ -308,10 +306,7 @@ func (t *text) row(l *layout, part []int, cells []Cell, code string) {
 			if i > 0 {
 				line += strings.Repeat(" ", gap)
 			}
-			style := code
-			if style == "" {
-				style = codes[cells[c].Tone]
-			}
+			style := cmp.Or(code, codes[cells[c].Tone])
 			line += t.Style(style, s) + strings.Repeat(" ", max(0, l.width[c]-utf8.RuneCountInString(s)))
 		}
 		t.Raw(line)

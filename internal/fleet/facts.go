@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,9 +26,7 @@ func (d *Document) readFacts(tree map[string]any) {
 		return
 	}
 	if id, ok := tree["identity"].(map[string]any); ok {
-		if d.Host == "" {
-			d.Host = textOf(id["hostname"])
-		}
+		d.Host = cmp.Or(d.Host, textOf(id["hostname"]))
 	}
 	seen := map[string][]Value{}
 	leaves("", tree, seen)

@@ -239,9 +239,7 @@ func (d *Document) experiments(body []byte) error {
 				d.Started = at
 			}
 		}
-		if d.Version == "" {
-			d.Version = x.Tool
-		}
+		d.Version = cmp.Or(d.Version, x.Tool)
 	}
 	for _, f := range in.Effects {
 		i, known := by[f.Experiment]

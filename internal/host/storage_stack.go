@@ -60,9 +60,7 @@ func (s *stack) add(name string, depth int) {
 }
 
 func (s *stack) addWhole(name string, depth int) {
-	if s.top == "" {
-		s.top = name
-	}
+	s.top = cmp.Or(s.top, name)
 	d, ok := s.seen[name]
 	if !ok {
 		d = s.block.whole(name)

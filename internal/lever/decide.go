@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"math"
 
 	"hostlab/internal/probe"
@@ -101,9 +102,7 @@ func (s *summary) add(m *result.Measurement) {
 		s.top = m
 	}
 	if d := m.Labels.Disturbed; d != "" {
-		if s.disturbed == "" {
-			s.disturbed = d
-		}
+		s.disturbed = cmp.Or(s.disturbed, d)
 		return
 	}
 	s.ramping = s.ramping || m.Labels.Ramping

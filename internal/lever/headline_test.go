@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,9 +98,7 @@ func TestHeadline(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			role, facts := tt.role, tt.facts
-			if role == "" {
-				role = check.ProductionDB
-			}
+			role = cmp.Or(role, check.ProductionDB)
 			if facts == nil {
 				facts = metal()
 			}

@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -143,10 +144,7 @@ func decisions(t *testing.T, tests []decision) {
 	t.Helper()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			role := tt.role
-			if role == "" {
-				role = check.ProductionDB
-			}
+			role := cmp.Or(tt.role, check.ProductionDB)
 			var got *draft
 			for _, d := range newInput(role, tt.facts, tt.results, tt.outcomes).judge() {
 				if d.name == tt.lever {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -37,10 +38,7 @@ func (d Dist) MarshalJSON() ([]byte, error) {
 	if d.IsZero() {
 		return []byte("null"), nil
 	}
-	kind := d.Kind
-	if kind == "" {
-		kind = DistFixed
-	}
+	kind := cmp.Or(d.Kind, DistFixed)
 	return json.Marshal(struct {
 		Kind   DistKind `json:"kind"`
 		Mean   float64  `json:"mean"`

@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // plan is how much of a case to simulate in each replication.
 type plan struct {
@@ -47,15 +50,11 @@ func pilot(valid []*run, o Options) plan {
 	switch {
 	case w.Open():
 		gap := 1 - math.Sqrt(min(c.Load, 0.98))
-		if p.steps == 0 {
-			p.steps = int64(max(100, rate*max(1, seconds)))
-		}
+		p.steps = cmp.Or(p.steps, int64(max(100, rate*max(1, seconds))))
 		seconds = max(seconds, 1, 2*w.Slice.Mean/(cpus*gap*gap))
 		p.settle = int64(max(20, rate*seconds, float64(p.steps)/5))
 	default:
-		if p.steps == 0 {
-			p.steps = int64(max(200, 5*float64(w.Users), rate*seconds))
-		}
+		p.steps = cmp.Or(p.steps, int64(max(200, 5*float64(w.Users), rate*seconds)))
 		p.settle = int64(max(2*float64(w.Users), rate*seconds, float64(p.steps)/5))
 	}
 	if o.Steps > 0 {

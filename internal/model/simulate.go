@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -11,24 +12,12 @@ import (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Replications == 0 {
-		o.Replications = 10
-	}
-	if o.Precision == 0 {
-		o.Precision = 0.01
-	}
-	if o.Events == 0 {
-		o.Events = 4_000_000
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.NumCPU()
-	}
-	if o.target == "" {
-		o.target = StepTime
-	}
-	if o.Level == 0 {
-		o.Level = 0.95
-	}
+	o.Replications = cmp.Or(o.Replications, 10)
+	o.Precision = cmp.Or(o.Precision, 0.01)
+	o.Events = cmp.Or(o.Events, 4_000_000)
+	o.Workers = cmp.Or(o.Workers, runtime.NumCPU())
+	o.target = cmp.Or(o.target, StepTime)
+	o.Level = cmp.Or(o.Level, 0.95)
 	return o
 }
 

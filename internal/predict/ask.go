@@ -4,6 +4,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,10 +187,7 @@ func (w Workload) samples(o model.Options) (list []model.Workload) {
 	if w.record == nil {
 		return nil
 	}
-	n := o.Replications
-	if n == 0 {
-		n = Replications
-	}
+	n := cmp.Or(o.Replications, Replications)
 	for i := range n {
 		s := w.record.Resample(rand.New(rand.NewPCG(o.Seed, uint64(i))))
 		one := w.Workload

@@ -3,6 +3,7 @@ package predict
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -188,9 +189,7 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	if err != nil {
 		return Workload{}, err
 	}
-	if w.Name == "" {
-		w.Name = strings.TrimSuffix(filepath.Base(file), ".toml")
-	}
+	w.Name = cmp.Or(w.Name, strings.TrimSuffix(filepath.Base(file), ".toml"))
 	if !present["slice"] {
 		return Workload{}, &FileError{File: file,
 			Text: "slice is missing: the length of one stretch of CPU work, as in slice = \"60ms\""}

@@ -64,10 +64,7 @@ func FromFacts(f *host.Facts, name string) (Machine, error) {
 
 func (r *reader) topology() error {
 	t := r.f.Topology
-	threads := t.Threads.Or(len(t.CPUs))
-	if threads == 0 {
-		threads = len(t.Online.Or(nil))
-	}
+	threads := cmp.Or(t.Threads.Or(len(t.CPUs)), len(t.Online.Or(nil)))
 	if threads == 0 {
 		return errors.New("this host does not report how many CPUs it has; " + giveShape)
 	}
@@ -270,9 +267,7 @@ func ReadMachine(file string, data []byte) (Machine, error) {
 	if err != nil {
 		return Machine{}, err
 	}
-	if m.Name == "" {
-		m.Name = strings.TrimSuffix(filepath.Base(file), ".toml")
-	}
+	m.Name = cmp.Or(m.Name, strings.TrimSuffix(filepath.Base(file), ".toml"))
 	out := Machine{Machine: m}
 	for _, key := range []string{"sockets", "cores_per_socket", "nominal", "pstates"} {
 		if !present[key] {

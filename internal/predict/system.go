@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,10 +35,7 @@ func DefaultPolicies(m Machine, all bool) []string {
 // DefaultBaseline is what ratios are to when nothing is asked for: full speed, by the name that the
 // first policy's system has for it.
 func DefaultBaseline(first model.Policy, m Machine) string {
-	system := first.System()
-	if system == "" {
-		system = m.System
-	}
+	system := cmp.Or(first.System(), m.System)
 	if system == model.Linux {
 		return "performance"
 	}

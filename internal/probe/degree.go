@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -314,10 +315,7 @@ func (r *degreeRun) throttling(m *result.Measurement, degree int, seen []*stops)
 	}
 	switch {
 	case slices.Contains(seen, nil):
-		file := r.limit.file
-		if file == "" {
-			file = "cpu.stat"
-		}
+		file := cmp.Or(r.limit.file, "cpu.stat")
 		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and whether it stopped the query is not known: %s cannot be read",
 			r.limit.cpus, file)
 	case total.periods < quotaPeriods*len(seen):

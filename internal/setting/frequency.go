@@ -23,12 +23,6 @@ var frequencies = []Setting{
 	{
 		Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
 		Effect: "CPUs draw more power while they are busy",
-		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, " +
-			"conservative and schedutil " +
-			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware " +
-			"picks, and powersave " +
-			"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
-		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
 		Values: "a governor that the driver offers",
 		File:   policyFiles + "scaling_governor", Absent: noCPUFreq,
 		// Those of the kernel itself (admin-guide/pm/cpufreq.rst).
@@ -48,11 +42,6 @@ var frequencies = []Setting{
 		Name: "epp", Title: "Energy performance preference", Order: rankEPP,
 		Rounds: true, // default reads back as another word
 		Effect: "the processor draws more power",
-		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While " +
-			"the governor is performance " +
-			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as " +
-			"what it stands for.",
-		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
 		Values: "a preference that the driver offers",
 		File:   policyFiles + "energy_performance_preference", Absent: "the frequency driver has no EPP",
 		// The kernel's, of which drivers list performance alone under the governor of that
@@ -74,21 +63,13 @@ var frequencies = []Setting{
 	{
 		Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
 		Effect: "CPUs draw more power while they are busy",
-		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The " +
-			"kernel rounds to a step that the " +
-			"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
-		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 		File:   policyFiles + "scaling_max_freq", Absent: noCPUFreq, Takes: frequency{},
 		Moves: []Move{{Setting: "min_freq"}}, request: true, refusals: inactive,
 		Words: []Word{{Tool: "windows", Option: "PROCTHROTTLEMAX", Only: shareOfHighest}},
 	},
 	{
 		Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin, Rounds: true,
-		About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The " +
-			"kernel rounds to a step that the " +
-			"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
-		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
-		File:   policyFiles + "scaling_min_freq", Absent: noCPUFreq, Takes: frequency{},
+		File: policyFiles + "scaling_min_freq", Absent: noCPUFreq, Takes: frequency{},
 		request: true, refusals: inactive, against: minAboveMax,
 		Words: []Word{{Tool: "windows", Option: "PROCTHROTTLEMIN", Only: shareOfHighest}},
 	},
@@ -294,10 +275,6 @@ var power = []Setting{
 	{
 		Name: "platform_profile", Title: "ACPI platform profile", Order: rankProfile, Lasting: true,
 		Effect: "fans and power limits may rise",
-		About: "The platform profile tells the firmware how to weigh speed against heat and noise. It may move power " +
-			"limits, fans and EPP by itself, so it is " +
-			"set before those.",
-		Source: "kernel documentation, ABI/testing/sysfs-platform_profile; tuned throughput-performance, latency-performance",
 		Values: "a profile that the firmware offers",
 		File:   "/sys/firmware/acpi/platform_profile", Absent: "the firmware has no platform profiles",
 		// The kernel's words (drivers/acpi/platform_profile.c). It has custom as well, which is only read.
@@ -309,10 +286,6 @@ var power = []Setting{
 	{
 		Name: "epb", Title: "Energy performance bias", Order: rankEPB,
 		Effect: "the processor draws more power",
-		About: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving), for each CPU. It " +
-			"weighs on turbo and on the uncore's " +
-			"frequency, and decides alone where there is no EPP.",
-		Source: "kernel documentation, admin-guide/pm/intel_epb.rst; SAP notes 2205917, 2684254, 3577842; tuned; PerfSpect",
 		File:   cpuFiles + "power/energy_perf_bias", Absent: "the processor offers no EPB",
 		// The kernel's words (arch/x86/kernel/cpu/intel_epb.c); it reads back numbers.
 		Takes: quantity{hi: 15, names: map[string]string{
@@ -329,14 +302,7 @@ var power = []Setting{
 	{
 		Name: "boost", Title: "Turbo (boost)", Order: rankBoost,
 		Effect: "CPUs may draw more power, and get warmer",
-		About: "Boost lets cores run above their base frequency while power and temperature allow. off makes benchmarks " +
-			"repeatable and single threads slow. " +
-			"There are three kinds of files: intel_pstate/no_turbo, which says the opposite (1 is off), cpufreq/boost for all " +
-			"policies, and policyN/boost. " +
-			"Writing the one for all policies changes those of the policies, so that they need not be named as well.",
-		Source: "kernel documentation, admin-guide/pm/cpufreq.rst, intel_pstate.rst and amd-pstate.rst; tuned; PerfSpect; " +
-			"pyperf (off)",
-		Files: []string{noTurbo, freqDir + "/boost", policyFiles + "boost"}, Absent: "none of intel_pstate/no_turbo, " +
+		Files:  []string{noTurbo, freqDir + "/boost", policyFiles + "boost"}, Absent: "none of intel_pstate/no_turbo, " +
 			"cpufreq/boost and policyN/boost is there",
 		Takes: onOff{inverted: noTurbo},
 		// Boost moves the range that limits are kept within.
@@ -358,21 +324,12 @@ var power = []Setting{
 	{
 		Name: "max_perf_pct", Title: "intel_pstate's ceiling", Order: rankMaxPerf, Rounds: true,
 		Effect: "CPUs draw more power while they are busy",
-		About: "The highest share of full performance that intel_pstate asks for. Below 100 it costs every CPU-bound " +
-			"second. A ceiling below the floor " +
-			"lowers the floor as well.",
-		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance (100)",
 		File:   cpuDir + "/intel_pstate/max_perf_pct", Absent: noPstate, Takes: quantity{lo: 1, hi: 100, unit: "%"},
 		Moves: []Move{{Setting: "min_perf_pct"}},
 		Words: []Word{{Tool: "tuned", Option: "cpu/max_perf_pct"}, {Tool: "windows", Option: "PROCTHROTTLEMAX"}},
 	},
 	{
 		Name: "min_perf_pct", Title: "intel_pstate's floor", Order: rankMinPerf, Rounds: true,
-		About: "The lowest share of full performance that intel_pstate asks for. At 100 the frequency does not fall with " +
-			"load. The kernel keeps it between " +
-			"what the processor can do and max_perf_pct.",
-		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance, latency-performance, " +
-			"sap-hana (100)",
 		File: cpuDir + "/intel_pstate/min_perf_pct", Absent: noPstate, Takes: quantity{lo: 1, hi: 100, unit: "%"},
 		Words: []Word{{Tool: "tuned", Option: "cpu/min_perf_pct"}, {Tool: "windows", Option: "PROCTHROTTLEMIN"}},
 	},
@@ -388,10 +345,6 @@ var uncore = []Setting{
 	{
 		Name: "uncore_max_freq", Title: "Upper limit of the uncore's frequency (max_freq_khz)", Order: rankMax, Rounds: true,
 		Effect: "less power is left for the cores",
-		About: "The highest frequency of the last cache, the memory controllers and the links between sockets. A limit " +
-			"slows what misses a core's own cache. " +
-			"The processor has steps of 100 MHz. It spends power that the cores then lack.",
-		Source: "kernel documentation, admin-guide/pm/intel_uncore_frequency_scaling.rst",
 		File:   "/sys/devices/system/cpu/intel_uncore_frequency/*/max_freq_khz",
 		Absent: "the kernel controls no uncore frequency here",
 		Takes: uncoreFrequency{quantity{lo: 100000, hi: 1e7, unit: "khz",

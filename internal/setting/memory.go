@@ -11,11 +11,6 @@ const (
 var memory = []Setting{
 	{
 		Name: "thp", Title: "Transparent huge pages (enabled)", Order: rankMemory,
-		About: "With always, the kernel gives any program 2 MiB pages unasked and may compact memory in a page fault; with " +
-			"madvise only those that ask; with " +
-			"never none. Pages that are in use already stay as they are.",
-		Source: "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; " +
-			"madvise: SAP note 3577842, sapconf; always: tuned mssql",
 		File: thpDir + "enabled", Absent: noTHP, Takes: words{from: ".", known: []string{"always", "madvise", "never"}},
 		// With huge pages the kernel raises its reserve to have room to compact. Without them it computes
 		// the reserve anew, or leaves it raised where it had been set (mm/khugepaged.c,
@@ -26,22 +21,14 @@ var memory = []Setting{
 	},
 	{
 		Name: "thp_defrag", Title: "Compaction for huge pages (defrag)", Order: rankMemory,
-		About: "What a page fault does that finds no free huge page: always stops to compact memory, madvise does so for " +
-			"programs that asked, defer leaves it " +
-			"to a background task, never gives a small page.",
-		Source: "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
-		File:   thpDir + "defrag", Absent: noTHP, Takes: words{from: ".",
+		File: thpDir + "defrag", Absent: noTHP, Takes: words{from: ".",
 			known: []string{"always", "defer", "defer+madvise", "madvise", "never"}},
 		Advice: map[string]string{"MEM-002": "madvise"},
 		Effect: "a page fault may get a small page where it waited for a large one",
 	},
 	{
 		Name: "ksm", Title: "Kernel samepage merging (ksm/run)", Order: rankMemory,
-		About: "1 scans memory and merges pages of equal content; 0 stops, and keeps what was merged; 2 stops and takes " +
-			"merged pages apart again, which needs " +
-			"memory for them and takes a while.",
-		Source: "kernel documentation, admin-guide/mm/ksm.rst; SAP notes 2205917, 2684254, 3577842; sapconf (0)",
-		File:   "/sys/kernel/mm/ksm/run", Absent: "the kernel has no samepage merging",
+		File: "/sys/kernel/mm/ksm/run", Absent: "the kernel has no samepage merging",
 		Takes:  words{known: []string{"0", "1", "2"}},
 		Advice: map[string]string{"MEM-003": "0"}, Effect: "what is merged stays merged, and takes no memory now",
 		Words:  []Word{{Tool: "saptune", Option: "vm/KSM"}},
@@ -51,11 +38,6 @@ var memory = []Setting{
 	{
 		Name: "clocksource", Title: "Clock source", Order: rankSysctl,
 		Effect: "the clock may jump once",
-		About: "What the kernel reads the time from. tsc costs some 20 ns; hpet and acpi_pm cost a system call and an " +
-			"access to a device each. If the kernel has " +
-			"left tsc it had found it unstable: find out why before forcing it back.",
-		Source: "kernel documentation, ABI/testing/sysfs-devices-system (clocksource); Scylla perftune (tsc; kvm-clock on " +
-			"KVM)",
 		Values: "a source that the kernel offers",
 		File:   "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		Absent: "the kernel names no clock source",

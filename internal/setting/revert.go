@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,9 +221,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool) {
 		return false
 	}
 	u.out.Read = v
-	if u.out.From == "" {
-		u.out.From = v
-	}
+	u.out.From = cmp.Or(u.out.From, v)
 	if v == u.to && !u.stale() {
 		u.settled = true
 		return false

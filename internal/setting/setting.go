@@ -5,12 +5,17 @@
 package setting
 
 import (
+	"bytes"
 	"cmp"
+	_ "embed"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"hostlab/internal/host"
 )
@@ -21,8 +26,6 @@ type Setting struct {
 	Name   string // as the kernel or its file has it: governor, epp, thp, ...
 	Sysctl string // its name for sysctl(8), with dots: vm.swappiness; "" where it is none
 	Title  string // one line
-	About  string // what it does, what it costs, what to know; a paragraph
-	Source string // where that is documented
 	Values string // what may be written, for people; "": as its kind describes it
 	// File is the file, with a pattern for those of several objects:
 	// /sys/devices/system/cpu/cpufreq/policy*/scaling_governor. "": that of Sysctl.
@@ -88,6 +91,30 @@ type Setting struct {
 	// Tries are the values that the test bed sets in its guests. Settings whose trial takes more
 	// preparation have theirs in testbed/trial.
 	Tries []Try
+}
+
+// Text is what a person may want to know of a setting.
+type Text struct {
+	About  string // what it does, what it costs, what to know; a paragraph
+	Source string // where that is documented
+}
+
+//go:embed texts.toml
+var textFile []byte
+
+var texts = sync.OnceValue(func() map[string]Text {
+	told := map[string]Text{}
+	if err := toml.NewDecoder(bytes.NewReader(textFile)).DisallowUnknownFields().Decode(&told); err != nil {
+		panic("texts.toml: " + err.Error())
+	}
+	return told
+})
+
+// Text returns the setting's words of texts.toml, whose lines are broken as a reader likes them.
+func (s Setting) Text() Text {
+	line := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	t := texts()[s.Name]
+	return Text{line(t.About), line(t.Source)}
 }
 
 // Move is what the kernel may change with a setting: the object of the same name, or all.
@@ -334,8 +361,8 @@ func numberIn(name string) (before string, n int, after string, ok bool) {
 	return "", 0, "", false
 }
 
-// all holds every setting in the order in which they are applied. To add one, add its value to the
-// list of its subject: frequency.go, memory.go, sysctl.go, network.go, block.go, smt.go (CPUs and idle states).
+// all holds every setting in the order in which they are applied. To add one, add its text to texts.toml and its value to
+// the list of its subject: frequency.go, memory.go, sysctl.go, network.go, block.go, smt.go (CPUs and idle states).
 var all = completed(power, frequencies, uncore, idle, sysctls, limits, network, memory, block, interrupts, cpus)
 
 // completed fills in what follows from other fields, and sorts by rank.
@@ -353,9 +380,7 @@ func completed(lists ...[]Setting) []Setting {
 		if s.Files == nil {
 			s.Files = []string{s.File}
 		}
-		if s.Values == "" {
-			s.Values = s.Takes.describe()
-		}
+		s.Values = cmp.Or(s.Values, s.Takes.describe())
 		if s.Rival != "" {
 			s.Moves = append(s.Moves, Move{Setting: s.Rival, Becomes: []string{"0"}})
 		}

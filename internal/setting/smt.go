@@ -24,11 +24,6 @@ var smtWhy = map[string]string{
 var cpus = []Setting{
 	{
 		Name: "cpu_online", Title: "CPUs that are online", Order: rankCPU,
-		About: "Takes single CPUs offline and back. What runs on a CPU that goes offline is moved; programs pinned to it " +
-			"alone lose their affinity. " +
-			"Some files below a CPU's folder vanish while it is offline. CPU 0 can often not be taken away and then has no " +
-			"such file.",
-		Source: "kernel documentation, core-api/cpu_hotplug.rst",
 		Values: "on or off; name the CPU: cpu_online@cpu3=off",
 		File:   cpuFiles + "online", Absent: "no CPU can be taken offline here", Takes: onOff{}, against: siblingWithoutSMT,
 		refusals: []refusal{
@@ -39,12 +34,7 @@ var cpus = []Setting{
 	},
 	{
 		Name: "smt", Title: "Hyper-threading (SMT)", Order: rankSMT,
-		About: "off takes all but one thread of each core offline; on brings them back. Threads, affinities and settings " +
-			"of CPUs that go offline are moved or lost: " +
-			"pinned programs may need a restart. on also brings back CPUs that were taken offline by hand; hostlab remembers " +
-			"those. forceoff is never offered, because it cannot be undone.",
-		Source: "kernel documentation, ABI/testing/sysfs-devices-system-cpu (smt/control)",
-		File:   smtControl, Absent: "this kernel cannot switch SMT", Takes: smtSwitch{},
+		File: smtControl, Absent: "this kernel cannot switch SMT", Takes: smtSwitch{},
 		Moves:    []Move{{Setting: "cpu_online", Becomes: []string{"0", "1"}}},
 		refusals: []refusal{{syscall.EPERM, "SMT was switched off for good (forceoff)"}},
 	},
@@ -135,13 +125,6 @@ var idle = []Setting{
 	{
 		Name: "cstate_latency", Title: "Idle states, by their exit latency", Order: rankIdle,
 		Effect: "idle CPUs draw more power",
-		About: "Disables each idle state of each CPU that takes longer to leave than the bound, and leaves the others as " +
-			"they are. States are chosen by latency, " +
-			"since the third of one processor is another's fifth. Shallow states are worth keeping: they leave power for the " +
-			"turbo of busy cores. " +
-			"With all, every state is enabled.",
-		Source: "kernel documentation, admin-guide/pm/cpuidle.rst; SAP notes 2205917, 2684254, 3577842, sapconf (70 us); " +
-			"1656250 (C1 only)",
 		// The first state, POLL, has no switch on kernels before 5.4 that does anything.
 		File: cpuFiles + "cpuidle/state*/disable", Absent: "the kernel controls no idle states here",
 		Takes: idleBound{quantity{hi: math.MaxInt32, unit: "us", names: map[string]string{"all": "all"},
@@ -153,11 +136,7 @@ var idle = []Setting{
 	},
 	{
 		Name: "pm_qos_resume_latency_us", Title: "Longest wake-up of one CPU", Order: rankIdle,
-		About: "The same bound as cpu_dma_latency, for single CPUs and without a program that holds it: only the CPUs that " +
-			"run a log writer, say. " +
-			"The kernel writes 0 for no bound, and n/a for no delay at all.",
-		Source: "kernel documentation, ABI/testing/sysfs-devices-power",
-		File:   cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here",
+		File: cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here",
 		Takes: quantity{lo: 1, hi: math.MaxInt32, unit: "us", names: map[string]string{"none": "0", "n/a": "n/a"},
 			shown: map[string]string{"0": "none"},
 			text: "microseconds, such as 70us, but not 0, which the kernel takes for none; none; or n/a, which keeps the CPU " +
@@ -166,11 +145,6 @@ var idle = []Setting{
 	},
 	{
 		Name: "cpu_dma_latency", Title: "Longest wake-up of any CPU, while held", Order: rankIdle, Held: true,
-		About: "Asks the kernel to use no idle state that takes longer to leave, on all CPUs, for as long as hostlab runs: " +
-			"the request ends with the process, " +
-			"so nothing can be left behind. The lowest of all programs' requests is in force, and is what reading shows.",
-		Source: "kernel documentation, admin-guide/pm/cpuidle.rst and power/pm_qos_interface.rst; tuned sap-hana (70), " +
-			"mssql (5), latency-performance (3), postgresql (1)",
 		File: "/dev/cpu_dma_latency", Absent: "there is no /dev/cpu_dma_latency: the kernel controls no idle states, or a " +
 			"container hides it",
 		Takes: quantity{hi: qosNone, unit: "us", binary: true, shown: map[string]string{strconv.Itoa(qosNone): "no limit"},

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -177,10 +178,7 @@ func TestSchema(t *testing.T) {
 func TestWindowsNames(t *testing.T) {
 	value := map[string]string{"governor": "performance", "epp": "performance", "boost": "1"}
 	for _, s := range setting.All() {
-		v := value[s.Name]
-		if v == "" {
-			v = "100%"
-		}
+		v := cmp.Or(value[s.Name], "100%")
 		_, _, missing := windows(prepare([]setting.Assignment{{Name: s.Name, Value: v}}))
 		listed := slices.Contains(WindowsNames(), s.Name)
 		testkit.Is(t, (len(missing) == 0), listed, s.Name, "listed", "but", strings.Join(missing.lines(), "; "))

@@ -100,8 +100,9 @@ func Describe(sys *setting.System, s setting.Setting) *document.Document {
 	data := newList(sys, []setting.Setting{s})
 	here := data.Settings[0]
 	d := newDocument("settings", data, s.Name+": "+s.Title)
-	d.About = []string{s.About}
-	facts := document.Pairs{{Name: "takes", Value: s.Values}, {Name: "source", Value: s.Source}}
+	text := s.Text()
+	d.About = []string{text.About}
+	facts := document.Pairs{{Name: "takes", Value: s.Values}, {Name: "source", Value: text.Source}}
 	if s.Sysctl != "" {
 		facts = append(facts, document.Pair{Name: "sysctl", Value: s.Sysctl})
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -19,9 +20,7 @@ func Record(ctx context.Context, cfg Config) (*Result, error) {
 	if len(cfg.Target.PIDs) == 0 && len(cfg.Target.Cgroups) == 0 {
 		return nil, errors.New("no process and no cgroup is named")
 	}
-	if cfg.Budget == 0 {
-		cfg.Budget = DefaultBudget
-	}
+	cfg.Budget = cmp.Or(cfg.Budget, DefaultBudget)
 	// The reader's own CPU time is that of its thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

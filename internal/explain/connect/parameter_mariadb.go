@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -131,9 +132,7 @@ func (p *mariaParameter) Read(ctx context.Context) (string, error) {
 
 // Set implements Parameter.
 func (p *mariaParameter) Set(ctx context.Context, level string, was Saved) (missed int, err error) {
-	if level == "" {
-		level = was.Value
-	}
+	level = cmp.Or(level, was.Value)
 	if err := p.write(ctx, level); err != nil {
 		return 0, err
 	}

@@ -104,9 +104,7 @@ func (r *Report) about() []string {
 func designText(d *result.Design) string {
 	kind := map[result.DesignKind]string{result.RCBD: "randomised complete blocks", result.SplitPlot: "split plot",
 		result.Switchback: "pairs of periods in random order"}[d.Kind]
-	if kind == "" {
-		kind = string(d.Kind)
-	}
+	kind = cmp.Or(kind, string(d.Kind))
 	if d.Repeats > 1 {
 		kind += fmt.Sprintf(", %d repeats", d.Repeats)
 	}

@@ -2,6 +2,7 @@ package effects_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"io"
 	"maps"
@@ -229,9 +230,7 @@ func TestMarkdownTables(t *testing.T) {
 				continue
 			}
 			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
-			if columns == 0 {
-				columns = n
-			}
+			columns = cmp.Or(columns, n)
 			testkit.Is(t, columns, n, name, "columns", line)
 		}
 	}

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -212,10 +213,7 @@ func needText(e *analysis.Effect) string {
 	if e.Need <= 0 || e.Need <= e.N || e.Reason.Kind == analysis.FewUnits { // whose reason says the same
 		return ""
 	}
-	unit := e.Unit
-	if unit == "" {
-		unit = "blocks"
-	}
+	unit := cmp.Or(e.Unit, "blocks")
 	s := fmt.Sprintf("to decide about %s in %s, the experiment needs about %d %s: %d more",
 		size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -152,10 +153,7 @@ func joint(x *result.Experiment, e *analysis.Effect) string {
 
 // sample prints n with what it counts: "n = 10 blocks".
 func sample(e *analysis.Effect) string {
-	unit := e.Unit
-	if unit == "" {
-		unit = "blocks"
-	}
+	unit := cmp.Or(e.Unit, "blocks")
 	if e.N == 1 {
 		unit = strings.TrimSuffix(unit, "s")
 	}

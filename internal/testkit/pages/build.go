@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -46,15 +47,9 @@ func (p *plan) build() effects.Report {
 			"governor": "performance", "smt": "on", "microcode": "0xa101148"}
 	}
 	x.Schema, x.Version, x.Started = result.SchemaVersion, "v0.2.0", start
-	if x.ID == "" {
-		x.ID = fmt.Sprintf("%08x", x.Design.Seed)
-	}
-	if x.Evidence == "" {
-		x.Evidence = result.Measured
-	}
-	if x.Design.Alpha == 0 {
-		x.Design.Alpha = 0.05
-	}
+	x.ID = cmp.Or(x.ID, fmt.Sprintf("%08x", x.Design.Seed))
+	x.Evidence = cmp.Or(x.Evidence, result.Measured)
+	x.Design.Alpha = cmp.Or(x.Design.Alpha, 0.05)
 	if x.Design.Looks == nil {
 		x.Design.Looks = []int{10, 14, 20, 30}
 	}

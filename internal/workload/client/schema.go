@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,7 @@ func (e *served) dropTables(ctx context.Context, tables []string) error {
 
 // claim makes a schema of a random name, or takes the named one if it is empty.
 func (e *served) claim(ctx context.Context, name string) (schema, error) {
-	if name == "" {
-		name = prefix + strings.ToLower(crand.Text()[:10])
-	}
+	name = cmp.Or(name, prefix+strings.ToLower(crand.Text()[:10]))
 	ours, objects, exists, err := e.find(ctx, name)
 	if err != nil {
 		return schema{}, e.remote(ctx, err)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,9 +39,7 @@ var errNone = errors.New("found nothing")
 
 func newPicker(p workload.Pick) (picker, error) {
 	out := picker{Pick: p}
-	if out.Scale == 0 {
-		out.Scale = 1
-	}
+	out.Scale = cmp.Or(out.Scale, 1)
 	if slices.Contains(measured, p.From) {
 		out.measured = p.From
 		return out, nil

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -157,10 +158,7 @@ func (p plan) Case() (model.Case, error) {
 	if p.Packed {
 		c.Workload.Placement = model.Packed
 	}
-	name := p.Policy
-	if name == "" {
-		name = "high-performance"
-	}
+	name := cmp.Or(p.Policy, "high-performance")
 	var err error
 	c.Policy, err = model.ParsePolicy(name)
 	return c, err

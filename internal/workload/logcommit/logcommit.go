@@ -19,6 +19,7 @@
 package logcommit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,12 +102,8 @@ func DefaultConfig(dir string) Config {
 
 // check fills in defaults, and says what cannot be.
 func (c *Config) check() error {
-	if c.Block == 0 {
-		c.Block = CommitBytes
-	}
-	if c.Sync == "" {
-		c.Sync = DataSync
-	}
+	c.Block = cmp.Or(c.Block, CommitBytes)
+	c.Sync = cmp.Or(c.Sync, DataSync)
 	switch {
 	case c.Block < LeastBlock || c.Block > MostBlock || c.Block%sector != 0:
 		return fmt.Errorf("commits of %d bytes: want a multiple of %d from %d to %d", c.Block, sector, LeastBlock, MostBlock)

@@ -5,6 +5,7 @@
 package scanlock
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -74,9 +75,7 @@ const (
 
 // checked is the cell with what it left out, or an error that says what is wrong.
 func (c Cell) checked() (Cell, error) {
-	if c.ScanSize == 0 {
-		c.ScanSize = PublishedScan
-	}
+	c.ScanSize = cmp.Or(c.ScanSize, PublishedScan)
 	switch {
 	case len(c.Threads) == 0:
 		return c, fmt.Errorf("no threads to run")
