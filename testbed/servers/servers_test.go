@@ -121,11 +121,13 @@ func TestServers(t *testing.T) {
 			if s.vendor == privatedb.PostgreSQL {
 				t.Run("waits", s.names)
 			}
-			stop := s.load(t)
+			s.load(t)
 			t.Run("assess", s.assess)
-			t.Run("live", s.live)
-			stop()
-			t.Run("log", s.log)
+			// One waits for periods to pass, the other for a copy.
+			t.Run("runs", func(t *testing.T) {
+				t.Run("live", func(t *testing.T) { t.Parallel(); s.live(t) })
+				t.Run("log", func(t *testing.T) { t.Parallel(); s.log(t) })
+			})
 		})
 	}
 }
@@ -195,8 +197,8 @@ func (s *server) dsn() string {
 	return "mariadb://hostlab@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
 }
 
-// load has clients work until they are stopped: of PostgreSQL Debian's pgbench. They leave CPUs to other tests.
-func (s *server) load(t *testing.T) (stop func()) {
+// load has clients work until the test ends: of PostgreSQL Debian's pgbench. They leave CPUs to other tests.
+func (s *server) load(t *testing.T) {
 	t.Helper()
 	if s.vendor == privatedb.PostgreSQL {
 		s.exec(t, "create role postgres superuser login") // who assess logs in as
@@ -209,9 +211,8 @@ func (s *server) load(t *testing.T) (stop func()) {
 		}
 		clients := pgbench("-n", "-c", "4", "-R", "200", "-T", "3600")
 		testkit.OK(t, clients.Start())
-		stop = sync.OnceFunc(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
-		t.Cleanup(stop)
-		return stop
+		t.Cleanup(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
+		return
 	}
 	s.exec(t, "create table work (id int primary key auto_increment, n int, text varchar(200))")
 	for i := range 100 {
@@ -227,9 +228,7 @@ func (s *server) load(t *testing.T) (stop func()) {
 			}
 		})
 	}
-	stop = sync.OnceFunc(func() { cancel(); clients.Wait() })
-	t.Cleanup(stop)
-	return stop
+	t.Cleanup(func() { cancel(); clients.Wait() })
 }
 
 // hostlab runs the program, as another user where that is given.
