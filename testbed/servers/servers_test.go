@@ -121,13 +121,11 @@ func TestServers(t *testing.T) {
 			if s.vendor == privatedb.PostgreSQL {
 				t.Run("waits", s.names)
 			}
-			s.load(t)
+			stop := s.load(t)
 			t.Run("assess", s.assess)
-			// One waits for periods to pass, the other for a copy.
-			t.Run("runs", func(t *testing.T) {
-				t.Run("live", func(t *testing.T) { t.Parallel(); s.live(t) })
-				t.Run("log", func(t *testing.T) { t.Parallel(); s.log(t) })
-			})
+			t.Run("live", s.live)
+			stop()
+			t.Run("log", s.log)
 		})
 	}
 }
@@ -197,8 +195,8 @@ func (s *server) dsn() string {
 	return "mariadb://hostlab@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"
 }
 
-// load has clients work until the test ends: of PostgreSQL Debian's pgbench. They leave CPUs to other tests.
-func (s *server) load(t *testing.T) {
+// load has clients work until they are stopped: of PostgreSQL Debian's pgbench. They leave CPUs to other tests.
+func (s *server) load(t *testing.T) (stop func()) {
 	t.Helper()
 	if s.vendor == privatedb.PostgreSQL {
 		s.exec(t, "create role postgres superuser login") // who assess logs in as
@@ -211,8 +209,9 @@ func (s *server) load(t *testing.T) {
 		}
 		clients := pgbench("-n", "-c", "4", "-R", "200", "-T", "3600")
 		testkit.OK(t, clients.Start())
-		t.Cleanup(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
-		return
+		stop = sync.OnceFunc(func() { _ = clients.Process.Kill(); _ = clients.Wait() })
+		t.Cleanup(stop)
+		return stop
 	}
 	s.exec(t, "create table work (id int primary key auto_increment, n int, text varchar(200))")
 	for i := range 100 {
@@ -228,7 +227,9 @@ func (s *server) load(t *testing.T) {
 			}
 		})
 	}
-	t.Cleanup(func() { cancel(); clients.Wait() })
+	stop = sync.OnceFunc(func() { cancel(); clients.Wait() })
+	t.Cleanup(stop)
+	return stop
 }
 
 // hostlab runs the program, as another user where that is given.
