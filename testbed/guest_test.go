@@ -27,19 +27,20 @@ type guest struct {
 	name    string
 	environ []string // of guest-run.sh
 	disk    bool     // an empty one beside
+	apart   bool     // in a network of its own, where its card's other end is
 }
 
 const drivers = "acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conservative cpufreq_userspace mq-deadline kyber-iosched bfq"
 
 var guests = []guest{
-	{"acpi-cpufreq, a domain for each core, C1 to C3", []string{"SSDT=core-cst", "MODULES=" + drivers}, true},
-	{"amd-pstate in active mode, EPP", []string{"PROFILE=amd", "MODULES=", "APPEND=amd_pstate=active"}, false},
-	{"acpi-cpufreq, a domain for each core", []string{"SSDT=core", "MODULES=" + drivers}, false},
-	{"acpi-cpufreq, one domain for the socket", []string{"SSDT=socket", "MODULES=" + drivers}, false},
-	{"acpi-cpufreq, coupled by the hardware", []string{"SSDT=socket-hw", "MODULES=" + drivers}, false},
-	{"acpi-cpufreq, a domain for each thread", []string{"SSDT=cpu", "MODULES=" + drivers}, false},
-	{"acpi-cpufreq, two sockets", []string{"SSDT=twosocket", "MODULES=" + drivers, "SMP=4,sockets=2,cores=1,threads=2"}, false},
-	{"no cpufreq", []string{"PROFILE=bare", "MODULES="}, false},
+	{"acpi-cpufreq, a domain for each core, C1 to C3", []string{"SSDT=core-cst", "MODULES=" + drivers}, true, false},
+	{"amd-pstate in active mode, EPP", []string{"PROFILE=amd", "MODULES=", "APPEND=amd_pstate=active"}, false, false},
+	{"acpi-cpufreq, a domain for each core", []string{"SSDT=core", "MODULES=" + drivers}, false, false},
+	{"acpi-cpufreq, one domain for the socket", []string{"SSDT=socket", "MODULES=" + drivers}, false, false},
+	{"acpi-cpufreq, coupled by the hardware", []string{"SSDT=socket-hw", "MODULES=" + drivers}, false, false},
+	{"acpi-cpufreq, a domain for each thread", []string{"SSDT=cpu", "MODULES=" + drivers}, false, false},
+	{"acpi-cpufreq, two sockets", []string{"SSDT=twosocket", "MODULES=" + drivers, "SMP=4,sockets=2,cores=1,threads=2"}, false, false},
+	{"no cpufreq", []string{"PROFILE=bare", "MODULES="}, false, false},
 }
 
 // binaries are hostlab, trial and the tests of emulated clocks, built once.
@@ -86,7 +87,11 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	dir := testkit.Must(binaries())(t)
 	tmp := testkit.Must(os.MkdirTemp("", "guest-"))(t) // QEMU takes no commas in a path
 	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
-	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
+	line := append([]string{"./guest-run.sh", filepath.Join(dir, "trial")}, args...)
+	if g.apart {
+		line = append([]string{"unshare", "--net"}, line...)
+	}
+	b.cmd = exec.Command(line[0], line[1:]...)
 	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" "+filepath.Join(dir, "emulate.test")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "1100"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {

@@ -28,3 +28,13 @@ func TestNodes(t *testing.T) {
 		"DRIVES=file=" + image + ",format=raw,snapshot=on", "PRE=" + bind,
 		"QEMU_EXTRA=" + twoNodes("768M") + " -netdev hubport,id=n,hubid=0 -device virtio-net-pci,netdev=n"}}.run(t, nil, "nodes").played(t, 9)
 }
+
+// TestInterrupts runs irq-affinity on a PostgreSQL, in a guest of two CPUs with a network card of two queues, to its end
+// and killed.
+func TestInterrupts(t *testing.T) {
+	t.Parallel()
+	guest{apart: true, environ: []string{"PROFILE=bare", "MODULES=ext4 virtio_net", "SMP=2",
+		"DRIVES=file=" + liveImage(t) + ",format=raw,snapshot=on", "PRE=mkdir -p /disk; mount -t ext4 /dev/vda /disk",
+		"QEMU_EXTRA=-netdev tap,id=n,queues=2,script=no,downscript=no -device virtio-net-pci,mq=on,vectors=6,netdev=n"}}.
+		run(t, nil, "irq").played(t, 9)
+}

@@ -66,7 +66,7 @@ Exit status: 0 written, 2 unusable argument.`,
 			if len(args) == 0 {
 				return settings.Targets(), cobra.ShellCompDirectiveNoFileComp
 			}
-			return settingNames(cmd, args, s)
+			return new(settingsAt).complete(cmd, args, s)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(settings.Targets(), args[0]) { // before anything else is asked for

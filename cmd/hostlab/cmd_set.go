@@ -62,7 +62,7 @@ Exit status:
   hostlab set --role production-db --yes
   hostlab set cpu_dma_latency=70us        # until Ctrl-C`, `  hostlab set power_scheme=SCHEME_MIN --dry-run
   hostlab set PERFEPP@ac=0 PROCTHROTTLEMIN@ac=100`),
-		ValidArgsFunction: settingNames,
+		ValidArgsFunction: o.at.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			want, err := assignments(args)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -236,10 +237,49 @@ func warn(w io.Writer, v *setting.View) {
 	}
 }
 
-// settingNames completes NAME=.
-func settingNames(_ *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	for _, s := range setting.Local(nil).Settings() {
-		names = append(names, s.Name+"=\t"+s.Title)
+// complete completes NAME=, and behind that the values that the setting may have here: those that the kernel lists, or
+// else the present one, to change it.
+func (a *settingsAt) complete(_ *cobra.Command, _ []string, typed string) (list []string, _ cobra.ShellCompDirective) {
+	sys := setting.Local(nil)
+	if a.root != "" {
+		tree, _, err := a.open()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		sys = tree
 	}
-	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	whole, _, valued := strings.Cut(typed, "=")
+	if !valued {
+		for _, s := range sys.Settings() {
+			list = append(list, s.Name+"=\t"+s.Title)
+		}
+		return list, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	name, object, _ := strings.Cut(whole, "@")
+	s, err := setting.Named(name)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	states, _ := s.Read(sys) // none: nothing to offer
+	for _, st := range states {
+		if object != "" && st.Name != object || s.Kinds() { // of idle states a latency is typed, and no value
+			continue
+		}
+		values := st.Levels
+		if values == nil {
+			values = []string{st.Value}
+		}
+		for _, v := range values {
+			for _, typed := range []string{strings.ReplaceAll(s.Show(st.Object(), v), " ", ""), v} { // 2.4GHz, 2400000
+				one := whole + "=" + typed
+				if _, err := s.Spell(typed); err == nil {
+					if !slices.Contains(list, one) {
+						list = append(list, one)
+					}
+					break
+				}
+			}
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

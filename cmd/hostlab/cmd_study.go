@@ -222,7 +222,23 @@ func (o *overrideFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.set, "set", nil,
 		"`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter, which is not varied then); settle=TIME, waited after "+
 			"each change; level.NAME=DIRECTORY; setting.NAME or server.NAME=LEVEL, to try against the present one; may be repeated")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("set", completeOverride))
 	cmd.Flags().BoolVar(&o.quick, "quick", false, "of a service in use (live-...): periods of 5 s, 10 minutes in all")
+}
+
+// completeOverride completes --set: the settings of this host with their values, and how other keys begin.
+func completeOverride(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const prefix = "setting."
+	rest, setting := strings.CutPrefix(typed, prefix)
+	if !setting {
+		return []string{"workload.", "settle=", "level.", prefix, "server."},
+			cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	list, then := new(settingsAt).complete(cmd, args, rest)
+	for i := range list {
+		list[i] = prefix + list[i]
+	}
+	return list, then
 }
 
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {

@@ -95,10 +95,15 @@ func (o *sendOptions) server() (string, error) {
 	if u.Scheme == "http" && !connect.Loopback(u.Hostname()) {
 		return "", usagef("--to %s: hostlab sends a token to another host by https only", screen.Clean(o.to))
 	}
+	of := "--host"
 	if o.host == "" {
 		if o.host, err = os.Hostname(); err != nil {
 			return "", err
 		}
+		of = "name this host by --host, since its own"
+	}
+	if err := fleet.NotHost(o.host); err != nil {
+		return "", usagef("%s %w", of, err)
 	}
 	u = u.JoinPath("v1", "documents")
 	u.RawQuery = url.Values{"host": {o.host}}.Encode()

@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/lazyre"
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
+	"hostlab/internal/screen"
 	"hostlab/internal/watch"
 )
 
@@ -96,6 +97,15 @@ func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(form
 // name is what a host may be called: as inventories do, and harmless as a file's name.
 var name = lazyre.New(`^[A-Za-z0-9_]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9_])?$`)
 
+// NotHost is why a text is no name of a host; nil: it is one.
+func NotHost(text string) error {
+	if name.MatchString(text) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a host name: it has letters, digits, \".\", \"_\", \":\" and \"-\", 254 at most, and begins "+
+		"and ends with a letter, a digit or \"_\"", screen.Short(text))
+}
+
 // Read reads a document. as is the host's name in the inventory; "" takes the document's own. now is when it was
 // received. Errors: *Refused.
 func Read(body []byte, as string, now time.Time) (*Document, error) {
@@ -146,8 +156,8 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	case d.Plan != nil: // is of no host, so that no token of a host may send it
 	case d.Host == "":
 		return nil, refuse("it does not name its host: put it into a folder of the host's name, or use --host")
-	case !name.MatchString(d.Host):
-		return nil, refuse("%q is not a host name", d.Host)
+	case NotHost(d.Host) != nil:
+		return nil, refuse("%s", NotHost(d.Host))
 	}
 	of := cmp.Or(d.Host, "the host that planned it")
 	switch {

@@ -145,7 +145,10 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // Lasting is the error of a run that fails alike when it is made again: its program is not there, or ended well without
 // what was asked for.
-type Lasting struct{ Err error }
+type Lasting struct {
+	Err   error
+	First bool // so only where no run of these levels has counted, as of an option that a program does not know
+}
 
 // Error implements error.
 func (l *Lasting) Error() string { return l.Err.Error() }
@@ -157,7 +160,7 @@ func (l *Lasting) Unwrap() error { return l.Err }
 func CannotStart(err error) error {
 	for _, gone := range []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, syscall.ENOEXEC, syscall.ENOTDIR} {
 		if errors.Is(err, gone) {
-			return &Lasting{err}
+			return &Lasting{Err: err}
 		}
 	}
 	return err

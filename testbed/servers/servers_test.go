@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/proc"
 	"hostlab/internal/testkit"
 )
 
@@ -113,6 +114,8 @@ func TestServers(t *testing.T) {
 			name = "mariadb"
 		}
 		t.Run(name, func(t *testing.T) {
+			began, used := time.Now(), proc.Own()
+			t.Cleanup(func() { t.Logf("%.0f s, %.0f s of CPU", time.Since(began).Seconds(), proc.Own()-used) })
 			s := start(t, v)
 			t.Logf("%s %s", s.vendor.Product, s.Programs.Version)
 			if s.vendor == privatedb.PostgreSQL {

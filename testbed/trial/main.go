@@ -12,6 +12,7 @@
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
 //	trial nodes                   facts of memory nodes, a network card's interrupts, and the study numa-interleave
+//	trial irq                     the study irq-affinity on a PostgreSQL of the disk, beside a card of several queues
 //	trial remedies [CHECK...]     the checks' remedies: each mends what it is for, and changes nothing the second time
 //	trial system                  the remedies of servers' checks, where systemd runs PostgreSQL
 //	trial booted                  that they, and others, hold after a boot
@@ -61,7 +62,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, nodes, remedies, system, booted, record, live, cut, recover, ring or left")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, nodes, irq, remedies, system, booted, record, live, cut, recover, ring or left")
 	}
 	if os.Args[1] == "sleep" { // in the name of a server
 		asleep()
@@ -88,6 +89,8 @@ func main() {
 		emulated()
 	case "nodes":
 		nodes()
+	case "irq":
+		irqAffinity()
 	case "remedies":
 		remedies(args)
 	case "system":

@@ -27,16 +27,7 @@ func nodes() {
 // nodeFacts reads the nodes, a card, and where the memory of a server lies.
 func nodeFacts() {
 	defer remedy{servers: []string{postgres}}.serve()()
-	// IFF_UP, as nobody judges a card that is down (net-sysfs.c)
-	if err := put("0x1003", "/sys/class/net/e*/flags")(); err != nil {
-		cannot("the card does not come up: " + err.Error())
-	}
-	for range 200 {
-		if links := glob("/sys/class/net/e*/operstate"); len(links) == 1 && cat(links[0]) != "down" {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	cardUp()
 	type fact[T any] struct {
 		State string
 		Value T
@@ -91,19 +82,14 @@ func affinities() map[string]string {
 // interrupts moves those of the card, and those alone, and puts them back.
 func interrupts() {
 	before, want := affinities(), affinities()
-	n := 0
-	for _, s := range settings().Settings {
-		for _, o := range s.Objects {
-			if s.Name == "irq_affinity" {
-				want[o.Path] = "1"
-				n++
-			}
-		}
+	moved := cardInterrupts()
+	for _, file := range moved {
+		want[file] = "1"
 	}
 	r := hostlab("set", "irq_affinity=1", "--yes")
-	require("the card's interrupts are moved, and no others", r.code == 0 && n >= 2 && maps.Equal(want, affinities()),
+	require("the card's interrupts are moved, and no others", r.code == 0 && len(moved) >= 2 && maps.Equal(want, affinities()),
 		"exit %d: %s %s; %d: %v", r.code,
-		r.out, r.err, n, affinities())
+		r.out, r.err, len(moved), affinities())
 	v := hostlab("verify")
 	r = hostlab("revert")
 	require("they are verified and put back", v.code == 0 && r.code == 0 && maps.Equal(before, affinities()) &&

@@ -4,20 +4,25 @@ package windows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"hostlab/internal/delayfs"
 	"hostlab/internal/testkit"
+	"hostlab/internal/worker"
 )
 
-// postgres watches PostgreSQL's build for Windows: while a session that has locked a row sleeps and others want it, and while
-// two sessions compute.
+// postgres watches PostgreSQL's build for Windows: while a session that has locked a row sleeps and others want it, while
+// two sessions compute, and while four commit to a slow disk.
 func (w *wine) postgres(t *testing.T) {
 	w.begin(t)
 	w.setCounters(t, watched)
@@ -26,7 +31,7 @@ func (w *wine) postgres(t *testing.T) {
 		t.Fatalf("servers.sh %s: %v: %s", name, err, out)
 	}
 	bin := testkit.Must(filepath.Abs("../dl/servers/" + name + "/bin"))(t)
-	data := "Z:" + w32(filepath.Join(w.dir, "pgdata"))
+	data := "Z:" + w32(filepath.Join(slowDisk(t, w.dir), "pgdata"))
 	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := l.Addr().(*net.TCPAddr).Port
 	testkit.OK(t, l.Close())
@@ -35,7 +40,7 @@ func (w *wine) postgres(t *testing.T) {
 	}
 	testkit.OK(t, server("initdb.exe", "-D", data, "-A", "trust", "-U", "postgres", "--locale=C", "--no-sync").Run())
 	t.Cleanup(func() { _ = server("pg_ctl.exe", "-D", data, "-m", "immediate", "stop").Run() })
-	testkit.OK(t, server("pg_ctl.exe", "-D", data, "-w", "-t", "80", "-l", data+`\log`, "-o", fmt.Sprintf("-h 127.0.0.1 -p %d", port), "start").Run())
+	testkit.OK(t, server("pg_ctl.exe", "-D", data, "-w", "-t", "80", "-l", data+`\log`, "-o", fmt.Sprintf("-h 127.0.0.1 -p %d -c wal_sync_method=fsync", port), "start").Run())
 	dsn := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 	// do runs a statement again and again in sessions of its own, and returns what ends them.
 	do := func(sessions int, statement string) (end func()) {
@@ -65,4 +70,22 @@ func (w *wine) postgres(t *testing.T) {
 	w.try(t, 0, `PostgreSQL computes for [0-9.]+ %`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "10s", "--out", "-")
 	w.try(t, 0, `not a database that hostlab finds on Windows`, "", "assess", "--only", "service", "--service", "postgres", "--for", "2s", "--all", "--out", "-")
 	computes()
+	commits := do(4, "insert into stock values (2)")
+	w.try(t, 0, `PostgreSQL waits [0-9.]+ % of its active time for the log\. Use a faster log device`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "10s", "--out", "-")
+	commits()
+}
+
+// slowDisk is a directory in which each sync takes 5 ms more. Wine takes the place where it is mounted for a junction.
+func slowDisk(t *testing.T, dir string) string {
+	t.Helper()
+	behind, at := filepath.Join(dir, "behind"), filepath.Join(dir, "slow")
+	testkit.OK(t, errors.Join(os.Mkdir(behind, 0o700), os.Mkdir(at, 0o700)))
+	m := testkit.Must(delayfs.New(t.Context(), behind, at, 5*time.Millisecond))(t)
+	t.Cleanup(func() { _ = m.Close() })
+	return at
+}
+
+func TestMain(m *testing.M) {
+	worker.Main(delayfs.Jobs())
+	os.Exit(m.Run())
 }

@@ -251,7 +251,7 @@ func (s *session) runPlot(ctx context.Context, p int, q []slot) error {
 			if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
 				failures[next.Slot]++
 			}
-			if failures[next.Slot] > s.study.Workload.Retries || s.lasting() {
+			if failures[next.Slot] > s.study.Workload.Retries || s.lasting(r.Cell) {
 				return s.giveUp(r, failures[next.Slot])
 			}
 			next.attempt++
@@ -362,7 +362,7 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 		}
 		if r.Reason == "" {
 			n++
-		} else if failures++; failures > s.study.Workload.Retries || s.lasting() {
+		} else if failures++; failures > s.study.Workload.Retries || s.lasting(r.Cell) {
 			return s.giveUp(r, failures)
 		}
 		say, err := s.judge(r)
@@ -375,11 +375,12 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 	return nil
 }
 
-// lasting reports whether the last run would fail again. What the study names may be wrong, too.
-func (s *session) lasting() bool {
-	_, failed := errors.AsType[*workload.Lasting](s.last)
+// lasting reports whether the last run, which was of that cell, would fail again. What the study names may be wrong,
+// too.
+func (s *session) lasting(cell int) bool {
+	fails, failed := errors.AsType[*workload.Lasting](s.last)
 	wrong, named := errors.AsType[*workload.ParamError](s.last)
-	return failed || named && !wrong.Passes
+	return failed && !(fails.First && s.counted(cell)) || named && !wrong.Passes
 }
 
 // Hopeless is the error of runs that fail again and again.
@@ -410,8 +411,8 @@ func (s *session) giveUp(r *result.Run, times int) error {
 		what = "the warm-up run of " + cellText(s.x, r.Cell)
 	}
 	resume := "hostlab run --resume --out " + screen.Operand(s.cfg.Dir)
-	if s.lasting() {
-		then := "mend that, then type the same command again: it begins anew"
+	if s.lasting(r.Cell) {
+		then := "mend that, then run it again: it begins anew"
 		if s.counted(-1) {
 			then = "mend that, then continue with: " + resume + "; a study that is changed needs another --out"
 		}

@@ -153,11 +153,12 @@ func TestTokenFile(t *testing.T) {
 	_, hash := NewToken()
 	entry := "[[token]]\nname = \"a\"\nsha256 = \"" + hash + "\"\n"
 	for text, says := range map[string]string{
-		"":                       "has no [[token]]",
-		"x":                      "line 1",
-		entry:                    "may do nothing",
-		entry + "red = true":     "unknown key: token.red",
-		entry + `hosts = ["a["]`: "nor a pattern",
+		"":                         "has no [[token]]",
+		"x":                        "line 1",
+		entry + `hosts = ["db 7"]`: "nor a pattern",
+		entry:                      "may do nothing",
+		entry + "red = true":       "unknown key: token.red",
+		entry + `hosts = ["a["]`:   "nor a pattern",
 		entry + "read = true\n" + entry + "read = true":         "two tokens",
 		"[[token]]\nsha256 = \"00\"":                            "has no name",
 		"[[token]]\nname = \"a\"\nsha256 = \"00\"\nread = true": "64 hexadecimal digits",

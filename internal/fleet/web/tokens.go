@@ -21,6 +21,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"hostlab/internal/fleet"
+	"hostlab/internal/lazyre"
 	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
@@ -79,8 +80,9 @@ func ReadTokens(text []byte) (Tokens, error) {
 			return nil, fmt.Errorf("token %q may do nothing: give it hosts, or read = true", t.Name)
 		}
 		for _, pattern := range t.Hosts {
-			if _, err := path.Match(pattern, ""); err != nil {
-				return nil, fmt.Errorf("token %q: %q is neither a name nor a pattern of names", t.Name, pattern)
+			if _, err := path.Match(pattern, ""); err != nil || !ofNames.MatchString(pattern) {
+				return nil, fmt.Errorf("token %q: %q is neither a name of a host nor a pattern of names, such as db*",
+					screen.Short(t.Name), screen.Short(pattern))
 			}
 		}
 		t.hash, seen[t.Name] = hash, true
@@ -90,6 +92,9 @@ func ReadTokens(text []byte) (Tokens, error) {
 	}
 	return file.Token, nil
 }
+
+// ofNames are the characters of hosts' names, and of patterns of them.
+var ofNames = lazyre.New(`^[A-Za-z0-9._:*?\[\]^\\-]{1,254}$`)
 
 // named is the token that a caller sends; nil: none of ours. It takes the same time for each wrong one.
 func (list Tokens) named(sent string) (found *Token) {

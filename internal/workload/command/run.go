@@ -95,7 +95,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	if werr != nil {
-		return done, &workload.Failure{Err: errors.New(reason(c, cmd.ProcessState, werr, done)),
+		return done, &workload.Failure{Err: reason(c, cmd.ProcessState, werr, done),
 			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	return done, nil
@@ -111,21 +111,29 @@ type stopped struct {
 func (s *stopped) Error() string { return s.text }
 func (s *stopped) Unwrap() error { return s.cause }
 
-// reason says in one line why a run failed.
-func reason(c call, state *os.ProcessState, err error, done ended) string {
+// reason says in one line why a run failed, and whether the same command line would fail again.
+func reason(c call, state *os.ProcessState, err error, done ended) error {
 	what := filepath.Base(c.name) + ": " + err.Error()
 	if state != nil {
 		if text := signalled(state); text != "" {
 			what = filepath.Base(c.name) + " " + text
 		}
 	}
-	if line := usefulLine(done.stderr.Bytes()); line != "" {
-		return what + ": " + line
+	said, lead := done.stderr.Bytes(), ": "
+	line := usefulLine(said)
+	if line == "" {
+		said, lead = done.stdout.Bytes(), "; nothing on stderr, stdout begins "
+		line = usefulLine(said)
 	}
-	if line := usefulLine(done.stdout.Bytes()); line != "" {
-		return what + "; nothing on stderr, stdout begins " + line
+	if line == "" {
+		lead, line = "; ", "it printed nothing"
 	}
-	return what + "; it printed nothing"
+	line, wrong := mistake(state.ExitCode(), said, line)
+	text := errors.New(what + lead + line)
+	if wrong {
+		return &workload.Lasting{Err: text, First: true}
+	}
+	return text
 }
 
 // usefulLine is the first line that says something. Python puts the reason last.
