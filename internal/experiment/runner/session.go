@@ -378,9 +378,11 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 // lasting reports whether the last run, which was of that cell, would fail again. What the study names may be wrong,
 // too.
 func (s *session) lasting(cell int) bool {
-	fails, failed := errors.AsType[*workload.Lasting](s.last)
+	if fails, ok := errors.AsType[*workload.Lasting](s.last); ok && (!fails.First || !s.counted(cell)) {
+		return true
+	}
 	wrong, named := errors.AsType[*workload.ParamError](s.last)
-	return failed && !(fails.First && s.counted(cell)) || named && !wrong.Passes
+	return named && !wrong.Passes
 }
 
 // Hopeless is the error of runs that fail again and again.
