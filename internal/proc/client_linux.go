@@ -165,7 +165,7 @@ func loopback(pid int, own map[uint64]bool) map[uint64]bool {
 	return inodes(opposite(overTCP(pid), own))
 }
 
-// inodes are those of sockets that somebody has accepted.
+// inodes are those of sockets that a process has accepted.
 func inodes(all []*inetSocket) map[uint64]bool {
 	found := map[uint64]bool{}
 	for _, x := range all {
