@@ -70,6 +70,10 @@ func Merge(list []*Minute) *Minute {
 	out.Collector, out.Requests, out.Interrupts, out.Full = collectorOf(list), requestsOf(list), busiest(list),
 		fullOf(list)
 	out.Traffic, out.Greedy = trafficOf(list), greedyIn(list)
+	out.Reader = mostOf(list, func(m *Minute) *Other { return m.Reader })
+	out.Keeper = mostOf(list, func(m *Minute) *Other { return m.Keeper })
+	out.Child = mostOf(list, func(m *Minute) *Child { return m.Child })
+	out.Mover = mostOf(list, func(m *Minute) *Mover { return m.Mover })
 	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
 	if whole.Scheduler != nil && whole.Scheduler.Reason != "" {
@@ -260,3 +264,50 @@ const (
 
 // mostWindows is how many of them all stretches together have: a day's 5,760 took most of the time of its report.
 const mostWindows = 1000
+
+// counted is somebody or something of whom a stretch counts how much it was.
+type counted[T any] interface {
+	*T
+	same(other *T) bool
+	add(other *T)
+	size() float64
+}
+
+// mostOf adds up what stretches counted of each, and takes the one with most; nil: none.
+func mostOf[T any, P counted[T]](list []*Minute, of func(*Minute) *T) (most *T) {
+	var sums []*T
+	for _, m := range list {
+		x := of(m)
+		if x == nil {
+			continue
+		}
+		i := slices.IndexFunc(sums, func(sum *T) bool { return P(sum).same(x) })
+		if i < 0 {
+			i, sums = len(sums), append(sums, new(*x))
+		} else {
+			P(sums[i]).add(x)
+		}
+		if most == nil || P(sums[i]).size() > P(most).size() {
+			most = sums[i]
+		}
+	}
+	return most
+}
+
+func (o *Other) same(x *Other) bool {
+	return o.On == x.On && o.PID == x.PID && o.Name == x.Name && o.Address == x.Address
+}
+func (o *Other) size() float64 { return o.Seconds }
+func (o *Other) add(x *Other) {
+	o.Seconds, o.Looks, o.Held = o.Seconds+x.Seconds, o.Looks+x.Looks, o.Held+x.Held
+}
+
+func (c *Child) same(x *Child) bool { return c.Name == x.Name && c.Does == x.Does }
+func (c *Child) size() float64      { return c.Seconds }
+func (c *Child) add(x *Child)       { c.Seconds += x.Seconds }
+
+func (v *Mover) same(x *Mover) bool { return v.PID == x.PID && v.Name == x.Name && v.Disk == x.Disk }
+func (v *Mover) size() float64      { return v.Bytes }
+func (v *Mover) add(x *Mover) {
+	v.Seconds, v.Bytes, v.All, v.There = v.Seconds+x.Seconds, v.Bytes+x.Bytes, v.All+x.All, v.There+x.There
+}

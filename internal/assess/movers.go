@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
@@ -19,10 +20,11 @@ import (
 // Mover is the process of others, with those that it has started, that read and wrote most on a disk on which the service has files open.
 type Mover struct {
 	Taker
-	Runs  string  `json:"runs,omitempty"` // another program, that it has started: what such ones moved is its, too
-	Disk  string  `json:"disk"`
-	Bytes float64 `json:"bytes"` // that it moved
-	All   float64 `json:"all"`   // that all moved on this disk
+	Runs    string  `json:"runs,omitempty"` // another program, that it has started: what such ones moved is its, too
+	Disk    string  `json:"disk"`
+	Seconds float64 `json:"seconds"` // for which that was counted
+	Bytes   float64 `json:"bytes"`   // that it moved
+	All     float64 `json:"all"`     // that all moved on this disk
 	// Ranks is set where the disk's scheduler heeds priorities.
 	Ranks bool `json:"ranks,omitempty"`
 }
@@ -31,15 +33,16 @@ type Mover struct {
 type movers struct {
 	processes proc.Moved
 	disks     map[string]float64
+	at        time.Time
 }
 
-func countMovers() movers { return movers{proc.CountMoved(), proc.DiskBytes()} }
+func countMovers() *movers { return &movers{proc.CountMoved(), proc.DiskBytes(), time.Now()} }
 
 // littleMoved is what nobody waits for, B.
 const littleMoved = 10 << 20
 
 // since is the mover since an earlier count; nil: there is none.
-func (now movers) since(before movers, members []int, ours map[int]bool) *Mover {
+func (now *movers) since(before *movers, members []int, ours map[int]bool) *Mover {
 	own := func(pid int) bool { return ours[pid] }
 	moved, disks := now.processes.Since(before.processes), proc.DisksOf(members)
 	list := slices.SortedFunc(maps.Keys(moved), func(x, y int) int { return cmp.Compare(moved[y], moved[x]) })
@@ -59,7 +62,7 @@ func (now movers) since(before movers, members []int, ours map[int]bool) *Mover 
 			if !disks[disk] {
 				continue
 			}
-			m := &Mover{Disk: disk, Bytes: moved[pid], All: now.disks[disk] - before.disks[disk]}
+			m := &Mover{Disk: disk, Seconds: now.at.Sub(before.at).Seconds(), Bytes: moved[pid], All: now.disks[disk] - before.disks[disk]}
 			m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
 				Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
 			if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {

@@ -90,14 +90,14 @@ type beside struct {
 	memory map[string]float64 // hits of each limit before, by its file
 	came   interruptions
 	disks  []service.Throttle
-	moved  movers
+	moved  *movers // nil: not counted
 	began  time.Time
 	claims []host.Claims
 }
 
 func (b *beside) start(s *service.Service) {
 	b.of, b.before, b.memory, b.came = s, proc.TakeCensus(pods.GroupOf), map[string]float64{}, countInterrupts()
-	b.disks, b.moved, b.began = s.Throttles(), countMovers(), time.Now()
+	b.disks, b.began = s.Throttles(), time.Now()
 	for _, c := range s.Ceilings() {
 		b.memory[c.File] = c.Hits
 	}
@@ -121,7 +121,9 @@ func (b *beside) fill(m *Minute) {
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
 	var names *pods.Names
 	takers = takers[:min(mostTakers, len(takers))]
-	m.Mover = countMovers().since(b.moved, b.of.Members(), ours)
+	if b.moved != nil {
+		m.Mover = countMovers().since(b.moved, b.of.Members(), ours)
+	}
 	var all []int
 	for _, t := range takers {
 		all = append(all, t.PIDs()...)

@@ -31,7 +31,7 @@ type Options struct {
 	Texts  bool        // the texts of statements are wanted, too
 	Bursts bool        // that are to be written: the recorder of the scheduler may take what it does alone
 	// Stretch is set where this is one of many, so that no power policies are simulated for it; Counters, where the
-	// scheduler is not recorded, the clock of the CPUs not read, and no pooler asked.
+	// scheduler is not recorded, the clock of the CPUs not read, no pooler asked, and not counted who moves most on disks.
 	Stretch, Counters bool
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
@@ -121,6 +121,7 @@ func (w *watching) start(source explain.Source) (err error) {
 		w.cloud = newCloudMeter(o.Facts)
 		w.traffic = newTrafficMeter(host.ResctrlDir, o.Facts)
 		if !o.Counters {
+			w.beside.moved = countMovers()
 			w.poolers.start(w.ctx, w.of, o.For)
 			w.commands.start(w.ctx, w.of)
 		}

@@ -102,7 +102,7 @@ func query(address string) {
 			panic(err)
 		}
 		_, _ = unix.Write(fd, []byte{0})
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 30)
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 300)
 		_ = unix.Close(fd)
 	}
 }
