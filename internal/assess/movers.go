@@ -22,7 +22,8 @@ type Mover struct {
 	Runs  string  `json:"runs,omitempty"` // another program, that it has started: what such ones moved is its, too
 	Disk  string  `json:"disk"`
 	Bytes float64 `json:"bytes"` // that it moved
-	All   float64 `json:"all"`   // that all moved on this disk
+	All   float64 `json:"all"`   // that all moved
+	There float64 `json:"there"` // on this disk
 	// Ranks is set where the disk's scheduler heeds priorities.
 	Ranks bool `json:"ranks,omitempty"`
 }
@@ -42,6 +43,10 @@ const littleMoved = 10 << 20
 func (now movers) since(before movers, members []int, ours map[int]bool) *Mover {
 	own := func(pid int) bool { return ours[pid] }
 	moved, disks := now.processes.Since(before.processes), proc.DisksOf(members)
+	all := 0.0
+	for _, bytes := range moved {
+		all += bytes
+	}
 	list := slices.SortedFunc(maps.Keys(moved), func(x, y int) int { return cmp.Compare(moved[y], moved[x]) })
 	for _, pid := range list {
 		if moved[pid] < littleMoved {
@@ -59,7 +64,7 @@ func (now movers) since(before movers, members []int, ours map[int]bool) *Mover 
 			if !disks[disk] {
 				continue
 			}
-			m := &Mover{Disk: disk, Bytes: moved[pid], All: now.disks[disk] - before.disks[disk]}
+			m := &Mover{Disk: disk, Bytes: moved[pid], All: all, There: now.disks[disk] - before.disks[disk]}
 			m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
 				Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
 			if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {
@@ -76,7 +81,7 @@ func (now movers) since(before movers, members []int, ours map[int]bool) *Mover 
 // shares says that another program keeps a disk busy for which the service waits.
 func (m *Minute) shares() []explain.Finding {
 	v := m.Mover
-	if v == nil || v.All <= 0 || v.Bytes < half*v.All {
+	if v == nil || v.There < littleMoved || v.Bytes < half*max(v.All, v.There) {
 		return nil
 	}
 	part, share := explain.LogWait, m.share(explain.LogWait)
@@ -90,11 +95,11 @@ func (m *Minute) shares() []explain.Finding {
 	if v.Runs != "" {
 		who += ", which runs " + screen.Clean(v.Runs) + ","
 	}
-	by := min(1, v.Bytes/v.All)
+	by := v.Bytes / max(v.All, v.There)
 	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by, Unit: "of the disk's bytes",
 		N: -1, Plain: true, AtMost: result.Finite(lever.Unit(m.saving(part).AtMost)),
 		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes %s; %s %s of active time",
-			result.Format(v.All/max(m.Report.Wall, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
+			result.Format(v.There/max(m.Report.Wall, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
 			waitsOf[part], result.Share(share.Value)),
 		Step: "have it use another disk or another time" + v.limit()}}
 }
