@@ -7,7 +7,7 @@ import (
 
 // Moved is what processes have read from devices and written to them so far, with their children that they have waited
 // for (proc_pid_io(5), wait_task_zombie in kernel/exit.c): none of those that this user may not see. What they have
-// written to a file may never reach the device, if somebody else removes it soon.
+// written to a file may never reach the device, if others remove that soon.
 type Moved map[Identity]moved
 
 type moved struct {
