@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
@@ -56,6 +57,9 @@ var services = map[string]string{"53": "DNS", "88": "Kerberos", "123": "NTP", "3
 
 // at is where it is, for a sentence.
 func (a *Asked) at() string {
+	if a.Address == proc.Unnamed {
+		return "a server over UDP, whose address does not show as the sockets are not connected"
+	}
 	plain, udp := strings.CutSuffix(a.Address, proc.OverUDP)
 	where := plain
 	if udp {
@@ -136,14 +140,34 @@ func (b *blocked) asked(members []int) (list []Asked) {
 		if server, port, err := net.SplitHostPort(strings.TrimSuffix(list[i].Address, proc.OverUDP)); err == nil && port == "53" {
 			list[i].Line = nameServer(asker, server)
 		}
-		if pid := proc.Listener(asker, list[i].Address); pid != 0 {
-			if s, err := proc.Read(pid); err == nil {
-				list[i].PID, list[i].Name, list[i].Container = pid, s.Name, pods.Around(pid)
-				list[i].Own = slices.Contains(members, pid)
-			}
+		if list[i].Address != proc.Unnamed {
+			list[i].is(proc.Listener(asker, list[i].Address), members)
 		}
 	}
 	return list
+}
+
+// is names the process that answers; 0: none is seen.
+func (a *Asked) is(pid int, members []int) {
+	if s, err := proc.Read(pid); pid > 0 && err == nil {
+		a.PID, a.Name, a.Container, a.Own = pid, s.Name, pods.Around(pid), slices.Contains(members, pid)
+	}
+}
+
+// whoAnswers names who ended most waits for others, where the address does not show who was asked.
+func (m *Minute) whoAnswers(members []int) {
+	i := slices.IndexFunc(m.Asked, func(a Asked) bool { return a.Address == proc.Unnamed })
+	if i < 0 || !m.follows(explain.Application) {
+		return
+	}
+	for _, e := range m.Ends.Ends(explain.Application) { // the longest first
+		if m.owner(e.PID) == OfOthers || m.owner(e.PID) == OfClients {
+			if m.Ends.Share(explain.Application, func(x chain.End) bool { return x.PID == e.PID }).Low >= half {
+				m.Asked[i].is(e.PID, members)
+			}
+			return
+		}
+	}
 }
 
 // Confide takes out what a file for others must not hold: texts of statements, and addresses of other hosts.
@@ -197,6 +221,10 @@ func (m *Minute) asking() (list []explain.Finding) {
 		if a.Opened >= often {
 			anew = fmt.Sprintf(", to which it opens about %s connections a second", explain.Plain(a.Opened))
 			next = "keep connections to it open (keep-alive, a pool) for many requests each, then " + next
+		}
+		if a.Address == proc.Unnamed && a.PID != 0 {
+			who = called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) +
+				", which ended most such waits, over UDP"
 		}
 		f := m.answers(a, screen.Clean(who))
 		if requests := m.requests(a, screen.Clean(who)); explains(requests) > explains(f) {

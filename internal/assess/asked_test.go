@@ -222,7 +222,11 @@ func TestAnew(t *testing.T) {
 // A server of names is named by its port, and by the line that names it.
 func TestAskedOverUDP(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10, explain.Peers: 90})
-	m.Connected, m.Asked = false, []Asked{{Address: "10.0.0.2:53/udp", Seconds: 90, Line: 2}}
+	m.Connected, m.Asked = false, []Asked{{Address: proc.Unnamed, Seconds: 90}}
+	testkit.Has(t, m.asking()[0].Text, "waits 90 % of its active time for answers from a server over UDP, whose address does not show as the sockets are not connected")
+	m.Asked[0].PID, m.Asked[0].Name = 812, "named"
+	testkit.Has(t, m.asking()[0].Text, "for answers from named (PID 812), which ended most such waits, over UDP")
+	m.Asked = []Asked{{Address: "10.0.0.2:53/udp", Seconds: 90, Line: 2}}
 	list := m.asking()
 	if len(list) != 1 || !strings.HasSuffix(list[0].Text, "waits 90 % of its active time for answers from 10.0.0.2:53 over UDP (port 53: DNS)") ||
 		list[0].Step != "see whether that server answers, or name another: line 2 of /etc/resolv.conf names it" {

@@ -138,11 +138,14 @@ func (m *Minute) withoutGreedy() float64 {
 	if active <= 0 {
 		return 1
 	}
-	waited := m.share(explain.RunQueue).High * r.Busy
-	if m.follows(explain.RunQueue) && m.Ends.Own[g.TID] && g.Threads == 1 { // a process of its own: it is known who waited behind it
-		waited *= m.Ends.Share(explain.RunQueue, func(e chain.End) bool { return e.PID == g.TID }).High
-	} else { // they wait themselves, too
-		waited -= g.Watched - g.Seconds
+	queue := m.share(explain.RunQueue).High * r.Busy
+	waited := queue - (g.Watched - g.Seconds) // they wait themselves, too
+	if m.follows(explain.RunQueue) {
+		behind := func(e chain.End) bool { return m.Ends.Own[e.PID] }
+		if m.Ends.Own[g.TID] && g.Threads == 1 { // a process of its own
+			behind = func(e chain.End) bool { return e.PID == g.TID }
+		}
+		waited = min(waited, queue*m.Ends.Share(explain.RunQueue, behind).High)
 	}
 	ran := r.Part(explain.DatabaseCPU).Seconds - g.Seconds
 	used := q.used - g.Seconds/max(r.Wall, 1e-9) + q.clients

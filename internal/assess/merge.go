@@ -265,7 +265,7 @@ const (
 // mostWindows is how many of them all stretches together have: a day's 5,760 took most of the time of its report.
 const mostWindows = 1000
 
-// counted is somebody or something of whom a stretch counts how much it was.
+// counted is a process, of which each stretch counts how much it took.
 type counted[T any] interface {
 	*T
 	same(other *T) bool

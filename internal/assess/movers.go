@@ -24,7 +24,8 @@ type Mover struct {
 	Disk    string  `json:"disk"`
 	Seconds float64 `json:"seconds"` // for which that was counted
 	Bytes   float64 `json:"bytes"`   // that it moved
-	All     float64 `json:"all"`     // that all moved on this disk
+	All     float64 `json:"all"`     // that all moved
+	There   float64 `json:"there"`   // on this disk
 	// Ranks is set where the disk's scheduler heeds priorities.
 	Ranks bool `json:"ranks,omitempty"`
 }
@@ -45,6 +46,10 @@ const littleMoved = 10 << 20
 func (now *movers) since(before *movers, members []int, ours map[int]bool) *Mover {
 	own := func(pid int) bool { return ours[pid] }
 	moved, disks := now.processes.Since(before.processes), proc.DisksOf(members)
+	all := 0.0
+	for _, bytes := range moved {
+		all += bytes
+	}
 	list := slices.SortedFunc(maps.Keys(moved), func(x, y int) int { return cmp.Compare(moved[y], moved[x]) })
 	for _, pid := range list {
 		if moved[pid] < littleMoved {
@@ -62,7 +67,8 @@ func (now *movers) since(before *movers, members []int, ours map[int]bool) *Move
 			if !disks[disk] {
 				continue
 			}
-			m := &Mover{Disk: disk, Seconds: now.at.Sub(before.at).Seconds(), Bytes: moved[pid], All: now.disks[disk] - before.disks[disk]}
+			m := &Mover{Disk: disk, Seconds: now.at.Sub(before.at).Seconds(), Bytes: moved[pid], All: all,
+				There: now.disks[disk] - before.disks[disk]}
 			m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
 				Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
 			if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {
@@ -79,7 +85,7 @@ func (now *movers) since(before *movers, members []int, ours map[int]bool) *Move
 // shares says that another program keeps a disk busy for which the service waits.
 func (m *Minute) shares() []explain.Finding {
 	v := m.Mover
-	if v == nil || v.All <= 0 || v.Bytes < half*v.All {
+	if v == nil || v.There < littleMoved || v.Bytes < half*max(v.All, v.There) {
 		return nil
 	}
 	part, share := explain.LogWait, m.share(explain.LogWait)
@@ -93,11 +99,12 @@ func (m *Minute) shares() []explain.Finding {
 	if v.Runs != "" {
 		who += ", which runs " + screen.Clean(v.Runs) + ","
 	}
-	by := min(1, v.Bytes/v.All)
+	by := v.Bytes / max(v.All, v.There)
 	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by, Unit: "of the disk's bytes",
-		N: -1, Plain: true, AtMost: result.Finite(lever.Unit(m.saving(part).AtMost)),
+		N: -1, Plain: true, // it takes CPUs, too
+		AtMost: result.Finite(lever.Unit(m.saving(part).AtMost + m.share(explain.RunQueue).High)),
 		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes %s; %s %s of active time",
-			result.Format(v.All/max(m.Report.Wall, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
+			result.Format(v.There/max(m.Report.Wall, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
 			waitsOf[part], result.Share(share.Value)),
 		Step: "have it use another disk or another time" + v.limit()}}
 }

@@ -12,11 +12,11 @@ import (
 func TestShares(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 40, explain.LogWait: 60})
 	m.Service.Name = "shop"
-	m.Mover = &Mover{Taker: Taker{Taker: proc.Taker{Name: "sh", PID: 812, Processes: 1}}, Runs: "dd", Disk: "vda",
-		Bytes: 90 * m.Report.Wall * 1e6, All: 100 * m.Report.Wall * 1e6}
+	m.Mover = &Mover{Taker: Taker{Taker: proc.Taker{Name: "sh", PID: 812, Processes: 1}}, Runs: "dd", Disk: "vda", Seconds: m.Report.Wall,
+		Bytes: 90 * m.Report.Wall * 1e6, All: 100 * m.Report.Wall * 1e6, There: 95 * m.Report.Wall * 1e6}
 	list := m.shares()
 	testkit.Is(t, 1, len(list))
-	testkit.Is(t, "of the 95.4 MiB/s on vda, where shop has files, sh (PID 812), which runs dd, reads and writes 90 %; "+
+	testkit.Is(t, "of the 90.6 MiB/s on vda, where shop has files, sh (PID 812), which runs dd, reads and writes 90 %; "+
 		"waits for the log 60 % of active time", list[0].Text)
 	testkit.Is(t, "have it use another disk or another time", list[0].Step)
 	m.Mover.Ranks = true
@@ -26,6 +26,16 @@ func TestShares(t *testing.T) {
 	m.Mover.Bytes /= 2
 	testkit.Is(t, 0, len(m.shares()), "others move more")
 	m = minute(map[explain.PartName]float64{explain.DatabaseCPU: 99, explain.LogWait: 1})
-	m.Mover = &Mover{Bytes: 9, All: 9}
+	m.Mover = &Mover{Bytes: 9e9, All: 9e9, There: 9e9}
 	testkit.Is(t, 0, len(m.shares()), "it hardly waits")
+}
+
+// Of stretches, the mover is the one that moved most in all of them; in some, none was counted.
+func TestMoverOfStretches(t *testing.T) {
+	of := func(pid int, bytes float64) *Minute {
+		return &Minute{Mover: &Mover{Taker: Taker{Taker: proc.Taker{PID: pid}}, Seconds: 10, Bytes: bytes, All: bytes, There: bytes}}
+	}
+	got := mostOf([]*Minute{of(1, 5e8), {}, of(2, 3e8), of(2, 4e8), {}}, func(m *Minute) *Mover { return m.Mover })
+	testkit.Same(t, Mover{Taker: Taker{Taker: proc.Taker{PID: 2}}, Seconds: 20, Bytes: 7e8, All: 7e8, There: 7e8}, *got)
+	testkit.Is(t, true, mostOf([]*Minute{{}}, func(m *Minute) *Mover { return m.Mover }) == nil, "none")
 }

@@ -72,6 +72,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	m.adopted()
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
+	m.whoAnswers(w.of.Members())
 	m.divide()
 	w.poolers.fill(m)
 	w.commands.fill(ctx, m)

@@ -119,18 +119,18 @@ func overUDP(pid int) (all []*inetSocket) {
 	return all
 }
 
-// inetRequest asks for TCP sockets of a family in some states (struct inet_diag_req_v2 in linux/inet_diag.h).
-type inetRequest struct {
-	family uint8
-	states uint32
-}
+// inetRequest asks for TCP sockets in some states (struct inet_diag_req in linux/inet_diag.h). In this old form the kernel
+// goes through its table once for both families, and with many that have ended that is most of the work.
+type inetRequest uint32
 
-func (inetRequest) Len() int { return 56 }
+const inetOfTCP = 18 // TCPDIAG_GETSOCK
 
-func (r inetRequest) Serialize() []byte {
-	b := make([]byte, r.Len())
-	b[0], b[1], b[2] = r.family, unix.IPPROTO_TCP, 1<<(inetInfo-1)
-	binary.NativeEndian.PutUint32(b[4:], r.states)
+func (inetRequest) Len() int { return 60 }
+
+func (states inetRequest) Serialize() []byte {
+	b := make([]byte, states.Len())
+	b[0], b[3] = unix.AF_UNSPEC, 1<<(inetInfo-1)
+	binary.NativeEndian.PutUint32(b[52:], uint32(states))
 	return b
 }
 
@@ -141,28 +141,30 @@ const (
 )
 
 func byNetlink(states func(uint64) bool) (all []*inetSocket, err error) {
-	mask := uint32(0)
+	mask := inetRequest(0)
 	for state := established; state <= listening+1; state++ { // the last is TCP_CLOSING
 		if states(uint64(state)) { //nolint:gosec // it is small
 			mask |= 1 << state
 		}
 	}
-	for family, size := range map[uint8]int{unix.AF_INET: net.IPv4len, unix.AF_INET6: net.IPv6len} {
-		request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
-		request.AddData(inetRequest{family, mask})
-		answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
-		if err != nil && !errors.Is(err, nl.ErrDumpInterrupted) {
-			return nil, err
+	request := nl.NewNetlinkRequest(inetOfTCP, unix.NLM_F_DUMP)
+	request.AddData(mask)
+	answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
+	if err != nil && !errors.Is(err, nl.ErrDumpInterrupted) {
+		return nil, err
+	}
+	for _, a := range answers {
+		if len(a) < inetHead {
+			continue
 		}
-		for _, a := range answers {
-			if len(a) < inetHead {
-				continue
-			}
-			port := func(at int) uint64 { return uint64(binary.BigEndian.Uint16(a[at:])) }
-			number := func(at int) uint64 { return uint64(binary.NativeEndian.Uint32(a[at:])) }
-			all = append(all, &inetSocket{net.IP(a[8 : 8+size]), net.IP(a[24 : 24+size]), port(4), port(6),
-				uint64(a[1]), number(56), number(68), false, infoOf(a[inetHead:])})
+		size := net.IPv4len
+		if a[0] == unix.AF_INET6 {
+			size = net.IPv6len
 		}
+		port := func(at int) uint64 { return uint64(binary.BigEndian.Uint16(a[at:])) }
+		number := func(at int) uint64 { return uint64(binary.NativeEndian.Uint32(a[at:])) }
+		all = append(all, &inetSocket{net.IP(a[8 : 8+size]), net.IP(a[24 : 24+size]), port(4), port(6),
+			uint64(a[1]), number(56), number(68), false, infoOf(a[inetHead:])})
 	}
 	return all, nil
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Moved is what processes have read from devices and written to them so far, with their children that they have waited
-// for (proc_pid_io(5), wait_task_zombie in kernel/exit.c): none of those that this user may not see.
+// for (proc_pid_io(5), wait_task_zombie in kernel/exit.c): none of those that this user may not see. What they have
+// written to a file may never reach the device, if others remove that soon.
 type Moved map[Identity]moved
 
 type moved struct {
@@ -24,25 +25,33 @@ func CountMoved() Moved {
 			continue // it has just ended
 		}
 		if io, err := p.IO(); err == nil {
-			out[s.Identity()] = moved{s, float64(io.ReadBytes) + float64(io.WriteBytes)}
+			out[s.Identity()] = moved{s, float64(io.ReadBytes) + max(0, float64(io.WriteBytes)-float64(io.CancelledWriteBytes))}
 		}
 	}
 	return out
 }
 
-// Since is what came since an earlier count, by process. What one had moved by then that has ended since is its
-// parent's, and did not come since.
+// Since is what came since an earlier count, by process. What one had moved by then that has ended since is its nearest
+// living ancestor's, and did not come since.
 func (m Moved) Since(before Moved) map[int]float64 {
-	out := map[int]float64{}
+	out, parents := map[int]float64{}, map[int]int{}
 	for id, now := range m {
 		out[id.PID] = now.bytes - before[id].bytes
+	}
+	for id, was := range before {
+		parents[id.PID] = was.Parent
 	}
 	for id, was := range before {
 		if _, lives := m[id]; lives {
 			continue
 		}
-		if sum, there := out[was.Parent]; there {
-			out[was.Parent] = max(0, sum-was.bytes)
+		at := was.Parent
+		for range deepest {
+			if sum, lives := out[at]; lives {
+				out[at] = max(0, sum-was.bytes)
+				break
+			}
+			at = parents[at]
 		}
 	}
 	return out

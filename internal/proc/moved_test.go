@@ -17,9 +17,9 @@ func TestMovedSince(t *testing.T) {
 		in          Moved
 		pid, parent int
 		bytes       float64
-	}{{before, 7, 1, 100}, {before, 8, 7, 30}, {before, 9, 1, 5}, {after, 7, 1, 150}, {after, 10, 7, 40}} {
+	}{{before, 7, 1, 100}, {before, 8, 7, 30}, {before, 9, 1, 5}, {before, 11, 8, 6}, {after, 7, 1, 150}, {after, 10, 7, 40}} {
 		id, m := of(x.pid, x.parent, x.bytes)
 		x.in[id] = m
 	}
-	testkit.Same(t, map[int]float64{7: 20, 10: 40}, after.Since(before))
+	testkit.Same(t, map[int]float64{7: 14, 10: 40}, after.Since(before))
 }

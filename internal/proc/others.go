@@ -242,6 +242,9 @@ type Opened struct {
 	Full float64 `json:"queue_full,omitempty"`
 }
 
+// Unnamed is the address of a socket of UDP that is not connected.
+const Unnamed = "?" + OverUDP
+
 // OverUDP ends the address of a server that is asked over UDP, as in 10.0.0.2:53/udp.
 const OverUDP = "/udp"
 

@@ -12,6 +12,9 @@ import (
 type asked struct {
 	next    time.Time // that they may be listed anew
 	servers map[uint64]string
+	// old are those of UDP that are not connected, at the last list: who serves keeps one, and who asks may open one for
+	// each request, as musl's resolver does (res_msend.c).
+	old map[uint64]bool
 }
 
 // Nobody lists sockets again for so many times as long as that had a CPU, at least for listEach.
@@ -72,7 +75,16 @@ func (w *sockets) server(pid int, fd int64, socket string) string {
 		return unlisted + string(protocol)
 	}
 	began, _ := thread.CPUTime() // of that on which Look runs
-	of.servers = proc.ServersOver(pid, protocol)
+	before := of.old
+	of.servers, of.old = proc.ServersOver(pid, protocol), map[uint64]bool{}
+	for inode, address := range of.servers {
+		if address != proc.Unnamed {
+			continue
+		}
+		if of.old[inode] = true; before == nil || before[inode] {
+			of.servers[inode] = ""
+		}
+	}
 	now, _ := thread.CPUTime()
 	of.next = time.Now().Add(max(listEach, listPause*(now-began)))
 	address := of.servers[inode]

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/testkit"
 )
 
@@ -34,8 +35,8 @@ func act(r, file string) {
 	if r == "ask" || r == "poll" {
 		ask(r, file)
 	}
-	if r == "query" {
-		query(file)
+	if r == "query" || r == "stray" {
+		query(r, file)
 	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -89,19 +90,21 @@ func ask(r, file string) {
 	}
 }
 
-// query asks over UDP, by a socket of its own each time, and waits for an answer that does not come.
-func query(address string) {
+// query asks over UDP, by a socket of its own each time, which is connected or not, and waits for an answer that does
+// not come.
+func query(r, address string) {
 	to := netip.MustParseAddrPort(address)
+	server := &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
 	fmt.Println("ready")
 	for {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-		if err == nil {
-			err = unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()})
+		if err == nil && r == "query" {
+			err = unix.Connect(fd, server)
 		}
 		if err != nil {
 			panic(err)
 		}
-		_, _ = unix.Write(fd, []byte{0})
+		_ = unix.Sendto(fd, []byte{0}, 0, server)
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 300)
 		_ = unix.Close(fd)
 	}
@@ -147,7 +150,7 @@ func TestKinds(t *testing.T) {
 	want := map[string]Wait{
 		"spin": {Kind: Running}, "lock": {Kind: Lock, On: held.Name()}, "sleep": {Kind: Sleep}, "child": {Kind: Child, On: "sleep", Does: Sleep}, "pipe": {Kind: Peer, On: "pipe"}, "push": {Kind: Push, On: "pipe"},
 		"ask": {Kind: Server, On: server}, "poll": {Kind: Server, On: server},
-		"query": {Kind: Server, On: mute.LocalAddr().String() + "/udp"},
+		"query": {Kind: Server, On: mute.LocalAddr().String() + "/udp"}, "stray": {Kind: Server, On: proc.Unnamed},
 	}
 	var pids []int
 	roles := map[string]int{}
@@ -155,6 +158,9 @@ func TestKinds(t *testing.T) {
 		file := filepath.Join(dir, r)
 		if wait.Kind == Server {
 			file = strings.TrimSuffix(wait.On, "/udp")
+		}
+		if r == "stray" {
+			file = mute.LocalAddr().String()
 		}
 		roles[r] = start(t, r, file)
 		pids = append(pids, roles[r])

@@ -185,6 +185,30 @@ def ask(patience=0, rounds=2000):
         mark()
 
 
+def answer(pause=0):
+    """Answer what comes over UDP."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("127.0.0.1", 5354))
+    while True:
+        text, who = s.recvfrom(100)
+        time.sleep(float(pause))
+        s.sendto(text, who)
+
+
+def resolve(rounds=2000):
+    """Ask by a socket of its own each time, which is not connected."""
+    while True:
+        compute(int(rounds))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(1)
+            try:
+                s.sendto(b"x" * 30, ("127.0.0.1", 5354))
+                s.recvfrom(100)
+                mark()
+            except TimeoutError:
+                pass
+
+
 def dial(patience=0, rounds=2000):
     """Connect to a server that takes no more connections."""
     full = socket.socket()
