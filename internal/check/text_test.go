@@ -174,9 +174,7 @@ func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
 		last = s
 		n++
 	}
-	if n != inFull {
-		t.Errorf("%d findings shown", n)
-	}
+	testkit.Is(t, inFull, n)
 	if blind := strings.Index(out, "\nCOULD NOT LOOK\n"); blind < strings.LastIndex(out, " LOW: ") {
 		t.Error("what could not be seen stands before the last finding")
 	}

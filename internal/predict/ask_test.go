@@ -146,11 +146,8 @@ func TestIntervalHoldsTheRecord(t *testing.T) {
 	width := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
 		var b bytes.Buffer
-		w, err := burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 300, Seen: 0.2, Load: 0.2, Service: "pid:1",
-			Source: "scheduler events"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 300, Seen: 0.2, Load: 0.2, Service: "pid:1",
+			Source: "scheduler events"}))(t)
 		for i := range 1000 {
 			busy := 0.005
 			if phases && i >= 500 || !phases && i%2 == 1 {

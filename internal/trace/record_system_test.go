@@ -99,10 +99,7 @@ func TestDetachedBetweenWindows(t *testing.T) {
 		_, _ = p.in.Write([]byte("\n"))
 		run0, queue0 := p.schedstat(t)
 		began := time.Now()
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true}))(t)
 		run1, queue1 := p.schedstat(t)
 		took := time.Since(began).Seconds()
 		run, queue := (run1-run0)/took, (queue1-queue0)/took

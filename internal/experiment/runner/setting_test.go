@@ -250,10 +250,8 @@ levels = ["current", "10us"]
 `+nullWorkload)
 	b.machine(map[string]string{"dev/cpu_dma_latency": ""})
 	// no limit
-	if err := os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77},
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77},
+		0o600))
 	testkit.OK(t, b.run())
 	testkit.Is(t, 0, len(b.record().Changed()), "are changed still")
 }

@@ -156,11 +156,8 @@ func trusted(t *testing.T, kind string, pid int, dir string, client func(stateme
 	}
 	for _, method := range methods {
 		if method != "" {
-			err := errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"),
-				0o600), syscall.Kill(pid, syscall.SIGHUP))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"),
+				0o600), syscall.Kill(pid, syscall.SIGHUP)))
 			for client("select 1").Run() == nil { // until it has read the file
 				time.Sleep(20 * time.Millisecond)
 			}

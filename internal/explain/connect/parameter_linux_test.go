@@ -317,15 +317,9 @@ func TestPostgresParameterKilled(t *testing.T) {
 }
 
 func TestMariaDBParameter(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20}))(t)
 	defer s.Close()
-	d, err := Parse("mariadb://" + privatedb.Role + "@localhost/?socket=" + s.SocketDir() + "/mariadb.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse("mariadb://" + privatedb.Role + "@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"))(t)
 	for name, want := range map[string]string{
 		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart",
 		"last_insert_id":                "only in each session",

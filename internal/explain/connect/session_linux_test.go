@@ -176,11 +176,8 @@ func TestUntoldState(t *testing.T) {
 // process is that
 // of its socket all the same, or over loopback the one that holds it.
 func TestThreadPool(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20,
-		Settings: map[string]string{"thread_handling": "pool-of-threads"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20,
+		Settings: map[string]string{"thread_handling": "pool-of-threads"}}))(t)
 	defer s.Close()
 	d := testkit.Must(Parse("mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"))(t)
 	src := testkit.Must(Open(t.Context(), d))(t)

@@ -166,10 +166,7 @@ func TestPostgresTLS(t *testing.T) {
 			if c.ca != nil {
 				q.Set("sslrootcert", c.ca.file)
 			}
-			d, err := Parse(fmt.Sprintf("postgres://u:s3cr3t@%s/postgres?%s", c.host, q.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(Parse(fmt.Sprintf("postgres://u:s3cr3t@%s/postgres?%s", c.host, q.Encode())))(t)
 			var sent bytes.Buffer
 			d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address)

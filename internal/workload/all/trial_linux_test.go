@@ -20,10 +20,8 @@ func TestWorkloadStopped(t *testing.T) {
 	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
 		w, _ := Find("command")
 		o := Trial{Runs: 3, Seed: 1}
-		if err := o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`},
-			nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`},
+			nil))
 		rep := testkit.Must(o.Do(context.Background(), w, dir))(t)
 		b, err := json.Marshal(rep)
 		if err == nil {

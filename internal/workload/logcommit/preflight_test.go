@@ -165,11 +165,8 @@ func TestContract(t *testing.T) {
 		},
 		Stalled: func(t *testing.T, stall time.Duration) (workload.Session, workload.Request, float64) {
 			const rate = 500
-			v, err := workload.Check(Workload{}.Describe(),
-				map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := testkit.Must(workload.Check(Workload{}.Describe(),
+				map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"}))(t)
 			s := &session{work: t.TempDir(), delay: func(n int) {
 				if n == 20 {
 					time.Sleep(stall)
