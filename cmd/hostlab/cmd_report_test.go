@@ -153,9 +153,7 @@ func TestVersionsOfDocuments(t *testing.T) {
 		case "facts", "fleet", "settings", "check": // none, one for several documents, or made of the version
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		var form struct {
 			Definitions map[string]struct {
 				Properties struct {

@@ -106,9 +106,7 @@ func TestSendService(t *testing.T) {
 		t.Errorf("a token that others may read: status %d, %s", status, said)
 	}
 	testkit.Is(t, 0, end(), "exit status")
-	if said := fleetRun(t, store, "hosts"); !strings.Contains(said, host) {
-		t.Errorf("the store has %s", said)
-	}
+	testkit.Has(t, fleetRun(t, store, "hosts"), host, "the store has")
 }
 
 // A document that arrives is taken, however many connections are opened meanwhile by those who have no token.

@@ -268,9 +268,7 @@ func TestSearches(t *testing.T) {
 	}
 
 	c.Workload.Users = 3
-	if _, err := Sweep(ctx, c, base, CPUSeconds, []float64{0.1}, []float64{0.1}, o); err == nil || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("a sweep over loads of a closed workload: %v", err)
-	}
+	testkit.Refused(Sweep(ctx, c, base, CPUSeconds, []float64{0.1}, []float64{0.1}, o))(t, "closed", "a sweep over loads of a closed workload")
 
 	// Policies of the hardware become two rows, one above the other.
 	c.Workload.Users = 0

@@ -193,9 +193,7 @@ func TestPlans(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			var got []string
 			for _, s := range p.Steps {
 				got = append(got, s.Name+": "+s.From+" -> "+s.To)

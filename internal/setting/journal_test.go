@@ -263,9 +263,7 @@ func TestLeave(t *testing.T) {
 	b.must("set", "cpu_dma_latency=70us", "swappiness=10")
 	hold := b.j.Leave()
 	other := testkit.Must(OpenJournal(b.sys, "/j"))(t)
-	if err := b.j.Close(); err != nil { // it has given up its lock, and must not take another's away
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.j.Close()) // it has given up its lock, and must not take another's away
 	if _, err := OpenJournal(b.sys, "/j"); !errors.As(err, new(*lockfile.Busy)) {
 		t.Fatalf("the lock of the other is gone: %v", err)
 	}

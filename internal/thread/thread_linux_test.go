@@ -86,9 +86,7 @@ func TestUsage(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 }
 
 // Two threads on one CPU must see each other as waiting.

@@ -228,9 +228,7 @@ func attached(t *testing.T) (ids []ebpf.ProgramID) {
 		if errors.Is(err, os.ErrNotExist) {
 			return ids
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		id = next
 		p, err := ebpf.NewProgramFromID(id)
 		if err != nil {
@@ -292,9 +290,7 @@ func TestBusyThreads(t *testing.T) {
 				Budget: always, detach: detach})
 			done.Store(true)
 			<-ended
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			bad := map[string]string{}
 			for _, c := range r.CPUs {
 				sum := 0.0

@@ -130,9 +130,7 @@ func TestSettingForeign(t *testing.T) {
 	for _, run := range b.record().Runs {
 		if run.Status == result.Void {
 			void++
-			if !strings.Contains(run.Reason, `"77" after it`) {
-				t.Error(run.Reason)
-			}
+			testkit.Has(t, run.Reason, `"77" after it`)
 		}
 	}
 	testkit.Is(t, 1, void, "runs are void")

@@ -110,9 +110,7 @@ func stranger(t *testing.T, kind string, admin *DSN, client func(statement strin
 	t.Helper()
 	const name = "nobody"
 	d, err := Parse(strings.NewReplacer("user='postgres'", "user="+name, "://root@", "://"+name+"@").Replace(admin.text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	owner := testkit.Must(user.Lookup(name))(t)
 	uid, _ := strconv.Atoi(owner.Uid)
 	d.here, d.dial = true, func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -103,9 +103,7 @@ func TestPostgresParameter(t *testing.T) {
 		if err == nil {
 			_, err = c2.Exec(t.Context(), "set application_name = 'erp'") // those of hostlab are not waited for
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		stop := make(chan struct{})
 		done := make(chan struct{})
 		go func() { // a session that works
@@ -290,9 +288,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		_, err = f.WriteString("commit_delay = 50\n")
 		_ = f.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	reload("commit_delay", "50")
 	testkit.Fails(t, p.Back(t.Context(), was, []string{"1000"}, false), "reads 50 after a reload")
 	if err := p.Back(t.Context(), was, []string{"1000"}, true); err != nil {

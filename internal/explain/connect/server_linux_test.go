@@ -34,9 +34,7 @@ func minuteOf(t *testing.T, dsn string, texts bool, loads ...func(ctx context.Co
 	r, err := explain.Record(t.Context(), src, explain.Options{For: 8 * time.Second, Texts: texts})
 	stop()
 	all.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return &assess.Minute{Connected: true, Report: r,
 		Service: service.Service{Kind: service.Database, Name: r.Vendor, PID: os.Getpid()}}
 }

@@ -76,10 +76,7 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 	if err != nil || len(bins) == 0 {
 		t.Fatal("no PostgreSQL here", err)
 	}
-	dir, err := os.MkdirTemp("", "hostlab-tls-") // which the account can enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("", "hostlab-tls-"))(t) // which the account can enter
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	account := testkit.Must(user.Lookup("postgres"))(t)
 	uid, _ := strconv.Atoi(account.Uid)

@@ -202,9 +202,7 @@ func TestSample(t *testing.T) {
 	if got, want := r.ServiceShare(), 0.03/(0.06+100*0.01); math.Abs(got-want) > 1e-9 {
 		t.Errorf("the service has %v, expected %v", got, want)
 	}
-	if s := r.Open("x").Source; !strings.Contains(s, "in 10 % of 60 s") {
-		t.Errorf("source %q", s)
-	}
+	testkit.Has(t, r.Open("x").Source, "in 10 % of 60 s", "source")
 }
 
 // many are bursts of 10 ms on CPU 1, half a second apart.

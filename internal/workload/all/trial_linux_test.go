@@ -27,9 +27,7 @@ func TestWorkloadStopped(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "report"), b, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return
 	}
 	dir := t.TempDir()

@@ -90,9 +90,7 @@ func TestPreflight(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := preflight(c.storage, "/log/dir", 80<<20, c.kernel)
 			if len(c.want) == 0 {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				return
 			}
 			de, ok := errors.AsType[*DirError](err)

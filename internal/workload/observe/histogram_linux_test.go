@@ -187,9 +187,7 @@ func TestApplication(t *testing.T) {
 		return nil
 	}
 	got, err := s.Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	v := got.Values
 	// What came after the last look is not seen.
 	if looks != 3 || v["transactions"] != 200 || v["arrivals"] != 200 || got.Operations != 200 ||
