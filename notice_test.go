@@ -99,9 +99,7 @@ func TestNotice(t *testing.T) {
 		var z bytes.Buffer
 		w := testkit.Must(gzip.NewWriterLevel(&z, gzip.BestCompression))(t)
 		testkit.Must(io.WriteString(w, b.String()))(t)
-		if err := errors.Join(w.Close(), os.WriteFile("NOTICE.gz", z.Bytes(), 0o644)); err != nil { //nolint:gosec // everybody may read it
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(w.Close(), os.WriteFile("NOTICE.gz", z.Bytes(), 0o644))) //nolint:gosec // everybody may read it
 		return
 	}
 	if got, err := Notice(); err != nil || got != b.String() { // the binary has it from its build

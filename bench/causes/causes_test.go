@@ -62,9 +62,7 @@ func TestFirst(t *testing.T) {
 		if v := (&load{}).first(a); v != nil {
 			got = v.Command
 		}
-		if got != want {
-			t.Errorf("first step %q, want %q", got, want)
-		}
+		testkit.Is(t, want, got, "first step")
 	}
 }
 
@@ -90,9 +88,7 @@ func TestJudge(t *testing.T) {
 			likely = word(*got.Likely)
 		}
 		said := strings.Join([]string{word(got.First), word(got.Named), word(got.Holds), word(got.Close), likely}, " ")
-		if said != c.want {
-			t.Errorf("%s: %s, want %s", name, said, c.want)
-		}
+		testkit.Is(t, c.want, said, name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit"
 )
 
 func binsOf(x []float64) []bin {
@@ -53,11 +54,8 @@ func TestBoundsHoldEverySum(t *testing.T) {
 }
 
 func TestParseFio(t *testing.T) {
-	run, err := parseFio([]byte(`{"jobs":[{"write":{"clat_ns":{"mean":2000,"N":4,"bins":{"2000":4}}},
-		"sync":{"lat_ns":{"mean":80000,"N":4,"bins":{"90000":1,"70000":1,"80000":2}}}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := testkit.Must(parseFio([]byte(`{"jobs":[{"write":{"clat_ns":{"mean":2000,"N":4,"bins":{"2000":4}}},
+		"sync":{"lat_ns":{"mean":80000,"N":4,"bins":{"90000":1,"70000":1,"80000":2}}}}]}`)))(t)
 	const eps = 1e-12
 	if d := run.p50 - 82e-6; d > eps || d < -eps || run.low > run.p50 || run.high < run.p50 {
 		t.Errorf("%+v", run)

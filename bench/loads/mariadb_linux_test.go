@@ -25,10 +25,7 @@ import (
 
 // TestMariaDBLoads explains what clients of ours do, beside their own count and the kernel's.
 func TestMariaDBLoads(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20}))(t)
 	defer s.Close()
 	db := testkit.Must(s.Open())(t)
 	defer db.Close()

@@ -20,16 +20,11 @@ func orders(t *testing.T, p Plan) (out []string) {
 	for _, name := range []string{"a", "b", "c"} {
 		runs = append(runs, func() error { order.WriteString(name); return nil })
 	}
-	err := p.Play(runs, func(round int) {
-		if round != len(out) {
-			t.Errorf("round %d ended after %d others", round, len(out))
-		}
+	testkit.OK(t, p.Play(runs, func(round int) {
+		testkit.Is(t, len(out), round, "round")
 		out = append(out, order.String())
 		order.Reset()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -49,9 +44,7 @@ func TestPlay(t *testing.T) {
 			t.Errorf("order %s came %d times", o, n)
 		}
 	}
-	if diff := cmp.Diff(got, orders(t, Plan{rounds, 1})); diff != "" {
-		t.Errorf("the same seed gave another order: %s", diff)
-	}
+	testkit.Same(t, got, orders(t, Plan{rounds, 1}), "the same seed gave another order")
 	if cmp.Equal(got, orders(t, Plan{rounds, 2})) {
 		t.Error("another seed gave the same order")
 	}

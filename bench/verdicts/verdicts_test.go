@@ -25,9 +25,7 @@ func TestVerdictsHold(t *testing.T) {
 			var out bytes.Buffer
 			targets := s.run(&out, m, times, 7)
 			for _, target := range targets {
-				if target.share.n != times {
-					t.Errorf("%s: %d experiments, want %d", target.name, target.share.n, times)
-				}
+				testkit.Is(t, times, target.share.n, target.name)
 				if target.missed() && !known(target.name) {
 					t.Error(target)
 				}

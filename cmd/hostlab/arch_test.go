@@ -157,9 +157,7 @@ func TestNoTestIsLeftOut(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if files < 100 {
 		t.Errorf("only %d files with tests were found", files)
 	}

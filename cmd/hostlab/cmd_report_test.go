@@ -131,10 +131,7 @@ func BenchmarkReport(b *testing.B) {
 		testkit.OK(b, enc.Encode(&runs[i]))
 	}
 	testkit.OK(b, os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600))
-	end, err := json.Marshal(result.End{Reason: "looks", Blocks: len(r.Analysis.Experiment.Blocks), Runs: len(runs)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	end := testkit.Must(json.Marshal(result.End{Reason: "looks", Blocks: len(r.Analysis.Experiment.Blocks), Runs: len(runs)}))(b)
 	testkit.OK(b, os.WriteFile(filepath.Join(dir, "ended.json"), end, 0o600))
 	for _, format := range []string{"text", "html", "json", "markdown", "csv"} {
 		b.Run(format, func(b *testing.B) {
@@ -156,9 +153,7 @@ func TestVersionsOfDocuments(t *testing.T) {
 		case "facts", "fleet", "settings", "check": // none, one for several documents, or made of the version
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		var form struct {
 			Definitions map[string]struct {
 				Properties struct {

@@ -79,9 +79,7 @@ func TestFIFOs(t *testing.T) {
 // What a shell hands over as a descriptor is read.
 func TestDescriptorsAreRead(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	fd := testkit.Must(syscall.Dup(int(r.Fd())))(t)
 	r.Close()
 	_, _ = w.WriteString("text")
@@ -102,17 +100,12 @@ func TestDescriptorsAreRead(t *testing.T) {
 // A reader that has gone away is no failure worth a word; what was left changed is.
 func TestClosedPipe(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer w.Close()
 	r.Close()
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
-	fd, err := syscall.Dup(int(w.Fd())) // each file closes its own, at the latest when it is collected
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := testkit.Must(syscall.Dup(int(w.Fd())))(t) // each file closes its own, at the latest when it is collected
 	stdout := os.NewFile(uintptr(fd), os.Stdout.Name())
 	defer stdout.Close()
 	std := streams{nil, stdout, io.Discard}
@@ -184,9 +177,7 @@ func TestMountedHere(t *testing.T) {
 	own := testkit.Must(os.Open("/proc"))(t)
 	defer own.Close()
 	r, w, err := os.Pipe() // of a mount that no namespace has
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer r.Close()
 	defer w.Close()
 	if !mountedHere(int(own.Fd())) || mountedHere(int(r.Fd())) || mountedHere(-1) {

@@ -61,7 +61,5 @@ func TestDayService(t *testing.T) {
 		t.Errorf("%v, %s", err, said)
 	}
 	testkit.Is(t, 0, end(), "exit status")
-	if said := fleetRun(t, store, "hosts"); !strings.Contains(said, host) {
-		t.Errorf("the store has %s", said)
-	}
+	testkit.Has(t, fleetRun(t, store, "hosts"), host, "the store has")
 }

@@ -33,11 +33,8 @@ func TestFleetOfDemo(t *testing.T) {
 	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/fleet.schema.json"))(t)
 	dir := t.TempDir()
 	spool, store := filepath.Join(dir, "spool"), "sqlite:"+filepath.Join(dir, "fleet.db")
-	planted, err := demo.Maker{Hosts: testkit.Times(60, 20), Seed: 7, Now: time.Now(), Version: "1", Days: 27, Each: 9}.Make(t.Context(),
-		spool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	planted := testkit.Must(demo.Maker{Hosts: testkit.Times(60, 20), Seed: 7, Now: time.Now(), Version: "1", Days: 27, Each: 9}.Make(t.Context(),
+		spool))(t)
 	fleetRun(t, store, "ingest", spool)
 	object := func(args ...string) (doc map[string]any) {
 		t.Helper()

@@ -102,10 +102,8 @@ func TestFleetRollout(t *testing.T) {
 			}
 			plan := filepath.Join(dir, "plan.json")
 			accepted := filepath.Join(dir, "accepted.toml")
-			if err := os.WriteFile(accepted, []byte("[[accept]]\ncheck = \"MEM-006\"\nhost = \"db7\"\nreason = \"the vendor "+
-				"asks\"\nuntil = 2099-01-01\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(accepted, []byte("[[accept]]\ncheck = \"MEM-006\"\nhost = \"db7\"\nreason = \"the vendor "+
+				"asks\"\nuntil = 2099-01-01\n"), 0o600))
 			make := []string{"plan", "--set", "vm.swappiness=10", "--waves", "2", "--seed", "4", "--out", plan, "--exceptions",
 				accepted}
 			if doc, _, said := r.gated(schema, make...); doc == nil || !strings.Contains(said, "7 hosts in 2 waves") ||

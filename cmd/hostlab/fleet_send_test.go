@@ -106,18 +106,14 @@ func TestSendService(t *testing.T) {
 		t.Errorf("a token that others may read: status %d, %s", status, said)
 	}
 	testkit.Is(t, 0, end(), "exit status")
-	if said := fleetRun(t, store, "hosts"); !strings.Contains(said, host) {
-		t.Errorf("the store has %s", said)
-	}
+	testkit.Has(t, fleetRun(t, store, "hosts"), host, "the store has")
 }
 
 // A document that arrives is taken, however many connections are opened meanwhile by those who have no token.
 func TestFleetServeFlood(t *testing.T) {
 	token, hash := web.NewToken()
 	file := filepath.Join(t.TempDir(), "tokens.toml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "[[token]]\nname = \"t\"\nsha256 = %q\nhosts = [\"*\"]\n", hash), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, fmt.Appendf(nil, "[[token]]\nname = \"t\"\nsha256 = %q\nhosts = [\"*\"]\n", hash), 0o600))
 	at, end := startServe(t, "--listen", "127.0.0.1:0", "--tokens", file)
 	at = strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")
 	body := []byte(`{"kind": "verify", "schema": 1, "host": "db7", "started": "2026-01-01T00:00:00Z", "action": "verify", "outcomes": []}`)
@@ -146,7 +142,5 @@ func TestFleetServeFlood(t *testing.T) {
 	if line, err := answer.ReadString('\n'); err != nil || !strings.Contains(line, "201") {
 		t.Errorf("%q, %v", line, err)
 	}
-	if status := end(); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	testkit.Is(t, 0, end(), "exit status")
 }

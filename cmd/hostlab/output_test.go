@@ -59,9 +59,7 @@ func TestForms(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			cmd, _, err := newRoot(streams{}).Find(strings.Fields(command))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			_, list, _ := strings.Cut(cmd.Flag("format").Usage, ": ")
 			forms := strings.Split(list, ", ")
 			if len(forms) < 2 || forms[0] != "text" || forms[1] != "json" {

@@ -36,9 +36,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 		t.Helper()
 		name = filepath.Join(eves, name)
 		for _, err := range []error{os.MkdirAll(filepath.Dir(name), 0o755), os.Chown(filepath.Dir(name), testkit.Eve, testkit.Eve), os.Symlink(to, name), os.Lchown(name, testkit.Eve, testkit.Eve)} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 		}
 	}
 	link("way", ours)

@@ -72,18 +72,13 @@ func TestBursts(t *testing.T) {
 func TestBurstsUnprivileged(t *testing.T) {
 	testkit.Root(t)
 	exe := testkit.Must(os.Executable())(t)
-	dir, err := os.MkdirTemp("", "record-") // below a directory that another user may search
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("", "record-"))(t) // below a directory that another user may search
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	bin := filepath.Join(dir, "hostlab")
 	if out, err := exec.Command("cp", exe, bin).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // so that another user may write there
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(dir, 0o777)) //nolint:gosec // so that another user may write there
 	file := filepath.Join(dir, "bursts.jsonl")
 	cmd := exec.Command(bin, "assess", "--only", "service", "--format", "json", "--service",
 		fmt.Sprintf("pid:%d", restless(t).Process.Pid), "--for", "2s", "--bursts", file)

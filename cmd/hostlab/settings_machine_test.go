@@ -37,9 +37,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	verify := func() []setting.Outcome {
 		t.Helper()
 		list, _, err := settings.Verify(sys, own, machine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return list
 	}
 	testkit.Is(t, 0, len(verify()), "nothing is set, and yet")

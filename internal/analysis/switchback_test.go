@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/testkit"
 )
 
 // switched makes a record of n pairs of 5 minutes each: value gives log cost and load of a period, by its start in
@@ -114,9 +115,7 @@ func TestSwitchbackEndsByHarm(t *testing.T) {
 	if a.Outcome() != Beyond || !a.Harms() {
 		t.Errorf("the comparison agrees, and the outcome is %v", a.Outcome())
 	}
-	if s := a.Struck[0]; s != (Struck{Pair: 1, Level: "mode on", Seconds: 40, Why: "wall is 9 s"}) {
-		t.Errorf("%+v", s)
-	}
+	testkit.Is(t, (Struck{Pair: 1, Level: "mode on", Seconds: 40, Why: "wall is 9 s"}), a.Struck[0])
 	if e := a.Effects[0]; e.N != 10 || slices.Max(e.Differences) < 0.5 {
 		t.Errorf("a period that ended early does not count as its level: n = %d, %v", e.N, e.Differences)
 	}

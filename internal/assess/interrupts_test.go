@@ -8,15 +8,13 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
+	"hostlab/internal/testkit"
 )
 
 // The CPU that serves the interrupts of a device is named, and the device.
 func TestInterrupts(t *testing.T) {
 	count := func(soft, eth0, disk string) interruptions {
-		times, err := proc.ParseCPUs([]byte("cpu  0 0 0 0\ncpu0 100 0 0 5900 0 0 10 0 0 0\ncpu1 100 0 0 1900 0 0 " + soft + " 0 0 0\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		times := testkit.Must(proc.ParseCPUs([]byte("cpu  0 0 0 0\ncpu0 100 0 0 5900 0 0 10 0 0 0\ncpu1 100 0 0 1900 0 0 " + soft + " 0 0 0\n")))(t)
 		return interruptions{times: times, sources: parseInterrupts([]byte("           CPU0       CPU1\n 24:   7 "+eth0+" PCI-MSIX-0000:00:03.0 1-edge  eth0-rx-0\n"+
 			" 25: "+disk+" 9 PCI-MSIX-0000:00:02.0 1-edge nvme0q1\n11: 5 "+eth0+"7 GICv3 27 Level arch_timer\n12: 5 "+eth0+"7 IO-APIC 5-edge\nLOC: 9 9 Local timer interrupts\nERR: 0\n"), 2)}
 	}

@@ -55,9 +55,7 @@ func TestLockEndsWithItsHolder(t *testing.T) {
 	if cpu, ready := seen(explain.Locks, End{Kind: Computing, PID: 10}), seen(explain.Locks, End{Kind: Ready, PID: 30}); cpu != 5 || ready != 5 {
 		t.Errorf("the lock ended with computing for %v ms and with the stranger's CPU for %v, want 5 and 5", cpu, ready)
 	}
-	if own := seen(explain.RunQueue, End{Kind: Ready, PID: 10}); own != 1 {
-		t.Errorf("after the lock it waited %v ms for the first's CPU, want 1", own)
-	}
+	testkit.Is(t, 1, seen(explain.RunQueue, End{Kind: Ready, PID: 10}), "after the lock it waited")
 }
 
 // Locks behind locks end with the last holder, and a leader's commit is the log's.
@@ -71,16 +69,10 @@ func TestAnyDepth(t *testing.T) {
 		wakes(9, first, second, waits.Lock),
 		leaves(9, 0, first, second, waits.Poll, clientRead),
 		wakes(10, second, third, waits.Lock))
-	if log := seen(explain.Locks, End{Kind: Log, PID: 10, Log: true}); log != 6 {
-		t.Errorf("%v ms of the lock ended with the log, want 6", log)
-	}
-	if log := seen(explain.LogWait, End{Kind: Log, PID: 10, Log: true}); log != 12 {
-		t.Errorf("%v ms of log waits ended with the log, want 6 of each of two sessions", log)
-	}
+	testkit.Is(t, 6, seen(explain.Locks, End{Kind: Log, PID: 10, Log: true}))
+	testkit.Is(t, 12, seen(explain.LogWait, End{Kind: Log, PID: 10, Log: true}))
 	// What the leader computes meanwhile would not be there without the log.
-	if cpu := seen(explain.Locks, End{Kind: Computing, PID: 10, Log: true}); cpu != 2 {
-		t.Errorf("%v ms of the lock ended with the leader's computing, want 2", cpu)
-	}
+	testkit.Is(t, 2, seen(explain.Locks, End{Kind: Computing, PID: 10, Log: true}))
 }
 
 // A client of this host that waits for a CPU keeps its session waiting.
@@ -90,9 +82,7 @@ func TestClientsOfThisHost(t *testing.T) {
 		leaves(0, 1, first, nobody, waits.Poll, clientRead),
 		leaves(4, 0, stranger, clientOf, waits.Running, 0),
 		wakes(6, clientOf, first, waits.Poll))
-	if ready := seen(explain.Application, End{Kind: Ready, PID: 30, Client: true}); ready != 4 {
-		t.Errorf("the client was ready for %v ms, want 4", ready)
-	}
+	testkit.Is(t, 4, seen(explain.Application, End{Kind: Ready, PID: 30, Client: true}), "the client was ready for")
 }
 
 // Who was interrupted while a client's packet arrived is no client, unless the service answers it.
@@ -112,9 +102,7 @@ func TestInterruptedIsNoClient(t *testing.T) {
 func TestEndsOfTheirOwn(t *testing.T) {
 	// Woken by a device while nobody of this host runs: another host's client.
 	seen := follow(t, 3, leaves(0, 0, first, nobody, waits.Poll, clientRead), wakes(3, nobody, first, waits.Poll))
-	if far := seen(explain.Application, End{Kind: Remote, PID: 10, Client: true}); far != 3 {
-		t.Errorf("%v ms ended with another host, want 3", far)
-	}
+	testkit.Is(t, 3, seen(explain.Application, End{Kind: Remote, PID: 10, Client: true}))
 	// The window is over before it is woken.
 	seen = follow(t, 3, leaves(0, 0, first, nobody, waits.Lock, rowLock))
 	testkit.Is(t, 3, seen(explain.Locks, End{Kind: Unseen, PID: 10}), "ms had no end, want 3")

@@ -106,12 +106,11 @@ func Excused(list []Exception, host string, now time.Time) map[string]Exception 
 // Advises reports whether a check has advice on a setting, on some host and in some role: what excuses the check
 // excuses it.
 func (c Check) Advises(name string) bool {
-	for _, covered := range c.Covers {
-		if s, err := setting.Named(covered); err == nil && s.Name == name {
-			return true
-		}
+	named := func(covered string) bool {
+		s, err := setting.Named(covered)
+		return err == nil && s.Name == name
 	}
-	return slices.ContainsFunc(Roles, func(r Role) bool {
+	return slices.ContainsFunc(c.Covers, named) || slices.ContainsFunc(Roles, func(r Role) bool {
 		return slices.ContainsFunc(c.advised(&host.Facts{}, r), func(a setting.Assignment) bool { return a.Name == name })
 	})
 }

@@ -93,10 +93,8 @@ func TestAnyFacts(t *testing.T) {
 			promises(t, r)
 		}
 		var b strings.Builder
-		if err := document.WriteText(&b, Document(named("host"), role, results, rapid.Bool().Draw(t, "verbose"), time.Time{}),
-			document.TextOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, document.WriteText(&b, Document(named("host"), role, results, rapid.Bool().Draw(t, "verbose"), time.Time{}),
+			document.TextOptions{}))
 		for line := range strings.SplitSeq(b.String(), "\n") {
 			if bad := strings.IndexFunc(line, func(r rune) bool { return r < ' ' || r == '\u202e' }); bad >= 0 {
 				t.Fatalf("control character in %q", line)

@@ -121,13 +121,11 @@ func preloaded(d host.Database) []fault {
 
 // wholePages reports a server whose data lie on a file system that writes pages whole or not at all.
 func wholePages(f *host.Facts, d host.Database) bool {
-	for _, s := range slices.Concat(f.Data, f.Storage) { // data that are with the log have no place of their own
-		if dir := d.DataDir.Or(""); dir != "" && (s.Path == dir || strings.HasPrefix(s.Path, dir+"/")) &&
-			s.FSType.Or("") == "zfs" {
-			return true
-		}
+	dir := d.DataDir.Or("")
+	whole := func(s host.Storage) bool {
+		return (s.Path == dir || strings.HasPrefix(s.Path, dir+"/")) && s.FSType.Or("") == "zfs"
 	}
-	return false
+	return dir != "" && slices.ContainsFunc(slices.Concat(f.Data, f.Storage), whole) // data with the log are in Storage
 }
 
 // isMaria reports MariaDB, which before 10.5 runs under MySQL's name.

@@ -174,9 +174,7 @@ func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
 		last = s
 		n++
 	}
-	if n != inFull {
-		t.Errorf("%d findings shown", n)
-	}
+	testkit.Is(t, inFull, n)
 	if blind := strings.Index(out, "\nCOULD NOT LOOK\n"); blind < strings.LastIndex(out, " LOW: ") {
 		t.Error("what could not be seen stands before the last finding")
 	}
@@ -268,9 +266,7 @@ func TestWrongRowsAreShown(t *testing.T) {
 		serving("mysql", inFile("O_DIRECT_"+strconv.Itoa(i), "/etc/good.cnf"))(f)
 	}
 	serving("mysql", inFile("fsync", "/etc/bad.cnf"))(f)
-	if out := render(t, f, ProductionDB, options{}); !strings.Contains(out, "- /etc/bad.cnf innodb_flush_method = fsync") {
-		t.Error(out)
-	}
+	testkit.Has(t, render(t, f, ProductionDB, options{}), "- /etc/bad.cnf innodb_flush_method = fsync")
 }
 
 type fullDisk struct{}

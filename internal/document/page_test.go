@@ -46,9 +46,7 @@ func TestTitles(t *testing.T) {
 		testkit.Has(t, page, want)
 	}
 	d.When, d.Title = time.Time{}, "hostlab set"
-	if page := pageOf(t, d); !strings.Contains(page, "<title>hostlab set</title>") {
-		t.Errorf("%.700s", page)
-	}
+	testkit.Has(t, pageOf(t, d), "<title>hostlab set</title>")
 }
 
 // Commands are code with a button, in blocks, in sentences and in cells.

@@ -307,9 +307,7 @@ func TestGroupFiles(t *testing.T) {
 		}
 	}
 	g.v2 = true
-	if got := g.weight(3); got != (write{"cpu.weight", "300"}) {
-		t.Error(got)
-	}
+	testkit.Is(t, (write{"cpu.weight", "300"}), g.weight(3))
 	testkit.Fails(t, g.set(1, load{1, 1}), "cpu.max", "a group without the file")
 }
 

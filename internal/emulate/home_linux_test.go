@@ -125,9 +125,7 @@ func TestHome(t *testing.T) {
 			if err == nil {
 				err = e.Set("fixed:20", 0.05)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			s.slowed(t)
 			if err := end(e); err != nil {
 				t.Error(err)

@@ -95,9 +95,7 @@ func TestDrop(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			var factors, absent []string
 			for _, f := range got.Factors {
 				factors = append(factors, f.Name+" "+strings.Join(f.Levels, " "))
@@ -217,9 +215,7 @@ func TestFit(t *testing.T) {
 		t.Errorf("a machine that is not known changed the study: %v", err)
 	}
 	got, err := Fit(s, m, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := &result.Machine{CPUs: 3, Measured: m.Measured}
 	if diff := cmp.Diff(want, Head(got).Machine); diff != "" || !cmp.Equal(got.Absent,
 		[]result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {

@@ -95,10 +95,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(full), "workload.env", "A=b")
 	f.Add([]byte("a.b = {c = [1, 2]}\n[[a.d]]\n"), "", "")
 	for _, name := range Names() {
-		s, err := Find(name, Overrides{}, everything())
-		if err != nil {
-			f.Fatal(err)
-		}
+		s := testkit.Must(Find(name, Overrides{}, everything()))(f)
 		f.Add(s.Source, "", "")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, key, value string) {

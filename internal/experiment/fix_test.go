@@ -12,10 +12,7 @@ import (
 
 // A parameter that the command line gives is not varied any more, and what is compared follows.
 func TestFix(t *testing.T) {
-	s, err := Find("log-device", Overrides{Set: map[string]string{"workload.size": "small", "settle": "3s"}}, everything())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Find("log-device", Overrides{Set: map[string]string{"workload.size": "small", "settle": "3s"}}, everything()))(t)
 	if len(s.Factors) != 1 || s.Factors[0].Name != "log" || workload.Value(s.Workload.Params, "size") != "small" {
 		t.Errorf("factors %+v, size %v", s.Factors, workload.Value(s.Workload.Params, "size"))
 	}

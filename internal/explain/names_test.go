@@ -40,9 +40,7 @@ func TestChains(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if got[i] != c.want[i] {
-				t.Errorf("%s: %+v, want %+v", name, got[i], c.want[i])
-			}
+			testkit.Is(t, c.want[i], got[i], name)
 		}
 	}
 }

@@ -29,20 +29,15 @@ func body(started, host, facts string) string {
 }
 
 func TestRead(t *testing.T) {
-	d, err := Read([]byte(body("2026-11-23T11:00:00Z", "", `, "block": [{"scheduler": {"value": {"active": "none", "offers": []}, "state": "ok"}}, {"scheduler": {"value": {"active": "bfq"}, "state": "ok"}},
+	d := testkit.Must(Read([]byte(body("2026-11-23T11:00:00Z", "", `, "block": [{"scheduler": {"value": {"active": "none", "offers": []}, "state": "ok"}}, {"scheduler": {"value": {"active": "bfq"}, "state": "ok"}},
 		{"scheduler": {"value": {"active": "bfq"}, "state": "ok"}}], "memory": {"total": {"value": 12345678901234567, "unit": "B", "state": "ok"}, "ksm": {"value": null, "state": "denied"}, "available": {"value": 1, "state": "ok"}},
-		"network": {"passive_opens": {"value": 7, "state": "ok"}}, "data": [{"free": {"value": 7, "state": "ok"}}], "machine": "m"`)), "", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"network": {"passive_opens": {"value": 7, "state": "ok"}}, "data": [{"free": {"value": 7, "state": "ok"}}], "machine": "m"`)), "", now))(t)
 	if d.Kind != FactsOnly || d.Host != "own" || len(d.Hash) != 64 {
 		t.Errorf("%+v", d)
 	}
 	for path, want := range map[string]Value{"block[].scheduler": {"bfq x2, none", "", "ok"},
 		"memory.total": {"12345678901234567", "B", "ok"}, "memory.ksm": {"", "", "denied"}} {
-		if d.Facts[path] != want {
-			t.Errorf("%s: %+v", path, d.Facts[path])
-		}
+		testkit.Is(t, want, d.Facts[path], path)
 	}
 	if len(d.Facts) != 3 {
 		t.Errorf("what passes by itself is no fact of how the host is set up, nor is the document's head: %v", d.Facts)

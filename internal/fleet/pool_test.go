@@ -32,10 +32,7 @@ func TestPoolStudies(t *testing.T) {
 	if len(p) != 1 || p[0].Verdict != "worthwhile" || p[0].K != 6 || *p[0].NextHigh >= -0.01 {
 		t.Errorf("%+v", p[0])
 	}
-	if s := p[0].sentence(); !strings.Contains(s,
-		"It is beyond the margin on 6 of 6 hosts, so perhaps on up to 100 % of hosts like these.") {
-		t.Error(s)
-	}
+	testkit.Has(t, p[0].sentence(), "It is beyond the margin on 6 of 6 hosts, so perhaps on up to 100 % of hosts like these.")
 	var none []Ran
 	for i := range 8 {
 		none = append(none, ran(string(rune('a'+i)), "1", 0.0001*float64(i%3), 0.002))

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/testkit"
 )
 
 // What hosts may leave in a spool beside documents is refused, and never waited for.
@@ -15,9 +17,7 @@ func TestSpoolOfOtherThings(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{syscall.Mkfifo(at("fifo.json"), 0o600), os.Symlink("/dev/zero", at("zero.json")),
 		os.Symlink("fifo.json", at("link.json")), os.Symlink(".", at("loop")), os.Mkdir(at("dir.json"), 0o700)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	said := make(chan string)
 	go func() {

@@ -118,9 +118,7 @@ func TestGarbledMachines(t *testing.T) {
 			default:
 				err = os.WriteFile(path, []byte(content), 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 		}
 		f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: base}})
 		testkit.Must(json.Marshal(f))(t)

@@ -71,9 +71,7 @@ func served(t *testing.T, base, program, dir string, user uint32) *exec.Cmd {
 			err = os.Chown(program, int(user), int(user))
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	cmd := exec.Command(program)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
@@ -82,9 +80,7 @@ func served(t *testing.T, base, program, dir string, user uint32) *exec.Cmd {
 	if cmd.Stdin = in; err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return cmd
 }
 
@@ -101,9 +97,7 @@ func TestDeviceAsConfiguration(t *testing.T) {
 		os.WriteFile(program, sh, 0o755), os.WriteFile(filepath.Join(base, "ibdata1"), nil, 0o600), os.Symlink(device, link),
 		syscall.Mknod(device, syscall.S_IFCHR|0o666, 1<<8|3), os.Chmod(base, 0o755), os.Chown(base, 12345, 12345),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	opens := opened(t, device)
 	for _, named := range []string{device, "/dev/../" + device, link} {

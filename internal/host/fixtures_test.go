@@ -85,9 +85,7 @@ func TestFixtures(t *testing.T) {
 			if len(text) > 400<<10 {
 				t.Errorf("%d bytes are too many for a file that people read", len(text))
 			}
-			if head := strings.TrimSpace(string(a.Comment)); !strings.Contains(head, "ecorded by testbed/record.sh on 20") {
-				t.Errorf("the head does not say where it is from: %q", head)
-			}
+			testkit.Has(t, strings.TrimSpace(string(a.Comment)), "ecorded by testbed/record.sh on 20", "the head does not say where it is from")
 			for _, re := range privateText {
 				if s := re.Find(text); s != nil {
 					t.Errorf("private data: %q", s)

@@ -130,9 +130,7 @@ func TestLatencyLimits(t *testing.T) {
 		{"denied", "!errno EACCES", "denied permission denied"},
 	} {
 		tree := host.Tree{Root: testkit.Unpack(t, host.ExtractArchive, "-- dev/cpu_dma_latency --\n"+c.device+"\n")}
-		if got := stateText(host.Collect(context.Background(), host.Options{Tree: tree}).Idle.DMALatency); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		testkit.Is(t, c.want, stateText(host.Collect(context.Background(), host.Options{Tree: tree}).Idle.DMALatency), c.name)
 	}
 	f := cpuTree(t, core2x2+"cpu0/power/pm_qos_resume_latency_us: 0\ncpu1/power/pm_qos_resume_latency_us: n/a\ncpu2/power/pm_qos_resume_latency_us: 70\ncpu3/power/pm_qos_resume_latency_us: ?\n")
 	var got []string

@@ -115,10 +115,8 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 // ofKernel reports a path that the kernel names: no user chooses what lies there.
 func ofKernel(name string) bool {
 	name = path.Clean(name)
-	for _, dir := range []string{"/sys/", "/dev/"} {
-		if strings.HasPrefix(name, dir) {
-			return true
-		}
+	if strings.HasPrefix(name, "/sys/") || strings.HasPrefix(name, "/dev/") {
+		return true
 	}
 	c := components(name)
 	return len(c) > 0 && c[0] == "proc" && (len(c) < 4 || c[2] != "root" && c[2] != "cwd" && c[2] != "fd")

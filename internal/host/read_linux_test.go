@@ -130,9 +130,7 @@ func TestNamedOnTheMachine(t *testing.T) {
 		os.WriteFile(at("conf"), []byte("a=b"), 0o600), os.Symlink("conf", at("link")), syscall.Mkfifo(at("fifo"), 0o600), os.Symlink("fifo", at("to fifo")),
 		os.Symlink("/dev/null", at("to null")), os.Symlink("/dev", at("dev")), os.Symlink("/proc/version", at("to proc")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	tr := Tree{process: fmt.Sprintf("/proc/%d/", os.Getppid())}
 	opens := opened(t, at("fifo"))
@@ -167,9 +165,7 @@ func TestTreeIsNotLeft(t *testing.T) {
 		syscall.Mkfifo(filepath.Join(root, "sys", "fifo"), 0o666),
 		syscall.Mknod(filepath.Join(root, "sys", "device"), syscall.S_IFCHR|0o666, 1<<8|5), // zero
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	tree := Tree{Root: root}
 	for _, name := range []string{"absolute", "relative", "fifo", "device"} {
@@ -195,15 +191,11 @@ func TestRecordThisMachine(t *testing.T) {
 			t.Errorf("%s is not recorded", name)
 		}
 	}
-	if s := got["proc/self/status"]; !strings.Contains(s, fmt.Sprintf("\nPid:\t%d\n", os.Getpid())) {
-		t.Errorf("proc/self/status is not of this process:\n%s", s)
-	}
+	testkit.Has(t, got["proc/self/status"], fmt.Sprintf("\nPid:\t%d\n", os.Getpid()), "proc/self/status is not of this process")
 	if s := got[strings.TrimPrefix(statxFile(dir), "/")]; !strings.Contains(s, "free=") || !strings.Contains(s, "readonly=0") {
 		t.Errorf("attributes of a directory: %q", s)
 	}
-	if s := got[strings.TrimPrefix(statxFile(file), "/")]; !strings.Contains(s, "free=") {
-		t.Errorf("attributes of a file: %q", s)
-	}
+	testkit.Has(t, got[strings.TrimPrefix(statxFile(file), "/")], "free=", "attributes of a file")
 	if s, ok := got[strings.TrimPrefix(file, "/")]; s != "" || !ok {
 		t.Errorf("a file that was asked about must be there and empty, is %q (%v)", s, ok)
 	}

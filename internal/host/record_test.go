@@ -302,9 +302,7 @@ func TestRecordTellsTheMachine(t *testing.T) {
 	}
 	testkit.Is(t, "FACP......FIRECK\n", members(record(t, guest, "", nil))["sys/firmware/acpi/tables/FACP"], "FACP")
 	testkit.Is(t, "container=podman\n", members(a)["proc/1/environ"], "environ")
-	if got := members(record(t, Tree{}, "", nil))[strings.TrimPrefix(pageSizeFile, "/")]; got != fmt.Sprintln(os.Getpagesize()) {
-		t.Errorf("page size of this machine %q", got)
-	}
+	testkit.Is(t, fmt.Sprintln(os.Getpagesize()), members(record(t, Tree{}, "", nil))[strings.TrimPrefix(pageSizeFile, "/")], "page size of this machine")
 }
 
 // named is a machine whose name, servers and users stand in many places.
@@ -374,9 +372,7 @@ func TestRecordLeavesNamesOut(t *testing.T) {
 	if s := StorageOf(out, "/"); s.FSType.Or("") != "ext4" || len(s.Stack) != 1 || s.Stack[0].Label != "host--vg-root" {
 		t.Errorf("storage %+v", s)
 	}
-	if diff := cmp.Diff(got, members(record(t, out, "", []string{"/", "/dev/mapper/host--vg-root"}))); diff != "" {
-		t.Errorf("recording of the recording (-first +second):\n%s", diff)
-	}
+	testkit.Same(t, got, members(record(t, out, "", []string{"/", "/dev/mapper/host--vg-root"})), "recording of the recording")
 }
 
 // A host that is called like a part of every machine is not to be found by that.

@@ -426,8 +426,6 @@ func withPath(t testing.TB, tr Tree, path string) Tree {
 	if err == nil {
 		err = os.MkdirAll(tr.Join(v.root+resolved), 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return tr
 }

@@ -3,6 +3,7 @@ package lockfile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -14,13 +15,8 @@ func Opened(pid int, file string) bool {
 		return false
 	}
 	open, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))
-	if err != nil {
-		return false
-	}
-	for _, fd := range open {
-		if is, err := os.Stat(fd); err == nil && os.SameFile(is, want) {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(open, func(fd string) bool {
+		is, err := os.Stat(fd)
+		return err == nil && os.SameFile(is, want)
+	})
 }

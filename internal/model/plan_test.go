@@ -131,11 +131,8 @@ func TestClockIsTheSimulatedGovernor(t *testing.T) {
 		p := testkit.Must(ParsePolicy(name))(t)
 		for _, w := range []struct{ slice, idle time.Duration }{{100 * time.Millisecond, 300 * time.Millisecond}, {20 * time.Millisecond, 20 * time.Millisecond}, {90 * time.Millisecond, 10 * time.Millisecond}} {
 			t.Run(fmt.Sprint(name, " ", w.slice, " ", w.idle), func(t *testing.T) {
-				out, err := Simulate(t.Context(), Case{Machine: m, Policy: p, Workload: Workload{Name: "x", Kind: Dialog, Users: 1, Slices: 1, Placement: Sticky,
-					Slice: Dist{Mean: w.slice.Seconds()}, Think: Dist{Mean: w.idle.Seconds()}}}, Options{Seed: 1, Replications: 20, Steps: 100})
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := testkit.Must(Simulate(t.Context(), Case{Machine: m, Policy: p, Workload: Workload{Name: "x", Kind: Dialog, Users: 1, Slices: 1, Placement: Sticky,
+					Slice: Dist{Mean: w.slice.Seconds()}, Think: Dist{Mean: w.idle.Seconds()}}}, Options{Seed: 1, Replications: 20, Steps: 100}))(t)
 				want, got := out.Responses[CPUSeconds].Value, 0.0
 				for k := range phases {
 					c := testkit.Must(NewClock(p, m, (float64(k)+0.5)/phases))(t)

@@ -87,9 +87,7 @@ func TestAsked(t *testing.T) {
 func TestLoadsAreNamed(t *testing.T) {
 	for load, want := range map[float64]string{1e-5: "at 0.001 % load", 0.05: "at 5 % load", 0.9999: "at 99.99 % load"} {
 		a := ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{load}, false)
-		if s := strings.Join(a.Sentences(), " "); !strings.Contains(s, want) {
-			t.Errorf("%g: %s", load, s)
-		}
+		testkit.Has(t, strings.Join(a.Sentences(), " "), want, load)
 	}
 }
 
@@ -107,9 +105,7 @@ func TestBoundsThatCannotCarry(t *testing.T) {
 // TestVanishingKnowsWhatIsCarried holds that the load of the table counts too.
 func TestVanishingKnowsWhatIsCarried(t *testing.T) {
 	a := ask(t, "sap", "sap-dialog", []string{"power-saver"}, []float64{0.7}, false)
-	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s, "keeps its cost at every load up to 70 %; with more, its queue grows without end") {
-		t.Error(s)
-	}
+	testkit.Has(t, strings.Join(a.Sentences(), " "), "keeps its cost at every load up to 70 %; with more, its queue grows without end")
 }
 
 // TestCommandCovers holds that the closing command promises no figure, and names what
@@ -146,11 +142,8 @@ func TestIntervalHoldsTheRecord(t *testing.T) {
 	width := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
 		var b bytes.Buffer
-		w, err := burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 300, Seen: 0.2, Load: 0.2, Service: "pid:1",
-			Source: "scheduler events"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 300, Seen: 0.2, Load: 0.2, Service: "pid:1",
+			Source: "scheduler events"}))(t)
 		for i := range 1000 {
 			busy := 0.005
 			if phases && i >= 500 || !phases && i%2 == 1 {

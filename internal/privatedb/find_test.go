@@ -113,9 +113,7 @@ func TestFindMariaDB(t *testing.T) {
 // A server is not started with settings that came later.
 func TestSettingsSince(t *testing.T) {
 	for major, want := range map[int]bool{13: false, 14: true} {
-		if got := slices.Contains(pgArguments(major, map[string]string{"track_wal_io_timing": "on"}), "track_wal_io_timing=on"); got != want {
-			t.Errorf("%d: %v", major, got)
-		}
+		testkit.Is(t, want, slices.Contains(pgArguments(major, map[string]string{"track_wal_io_timing": "on"}), "track_wal_io_timing=on"), major)
 	}
 }
 

@@ -81,9 +81,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, PostgreSQL, Config{Parent: dir})
 	c, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if err := s.Err(); err != nil {
 		t.Errorf("while it runs: %v", err)
 	}

@@ -27,9 +27,7 @@ func usable() []int {
 
 func sane(t *testing.T, o Outcome, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if o.Title == "" || o.Method == "" || o.Seconds <= 0 {
 		t.Errorf("outcome %+v", o)
 	}

@@ -66,9 +66,7 @@ func TestLimitOf(t *testing.T) {
 	}
 	write("cpu.max", "75000 50000\n")
 	want := cpuLimit{1.5, filepath.Join(dir, "cpu.stat"), 50 * time.Millisecond}
-	if got := limitOf(facts("cpu.max"), 4); got != want {
-		t.Errorf("version 2: %+v", got)
-	}
+	testkit.Is(t, want, limitOf(facts("cpu.max"), 4), "version 2")
 	write("cpu.cfs_period_us", "20000\n")
 	if got := limitOf(facts("cpu.cfs_quota_us"), 4); got.period != 20*time.Millisecond || got.file != want.file {
 		t.Errorf("version 1: %+v", got)

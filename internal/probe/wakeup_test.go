@@ -256,9 +256,7 @@ func TestWakeupExitLatency(t *testing.T) {
 	f := newFakeWake()
 	f.exit, f.noise = 0.002, 0.01
 	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m := named(t, o, "wakeup.latency.p50.cpu0")
 	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() ||
 		m.Labels.Kernel != "latency" {

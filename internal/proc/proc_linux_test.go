@@ -277,10 +277,7 @@ func TestTakenKnowsWhatIsOurs(t *testing.T) {
 
 func TestOursByName(t *testing.T) {
 	// A process that is not our child: its parent is gone.
-	out, err := exec.Command("sh", "-c", `cp "$(command -v sleep)" "$0/hl-database-server" && { "$0/hl-database-server" 30 >/dev/null 2>&1 & echo $!; }`, t.TempDir()).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(exec.Command("sh", "-c", `cp "$(command -v sleep)" "$0/hl-database-server" && { "$0/hl-database-server" 30 >/dev/null 2>&1 & echo $!; }`, t.TempDir()).Output())(t)
 	pid := testkit.Must(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
 	for end := testkit.End(t); ; time.Sleep(10 * time.Millisecond) {

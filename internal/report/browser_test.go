@@ -68,14 +68,9 @@ func TestSortingInBrowser(t *testing.T) {
 	b.Run(t, chromedp.Focus(chromedp.CSS(button)), chromedp.KeyEvent(kb.Enter))
 	testkit.Is(t, "descending", sorted(), "aria-sort", "after Enter")
 	testkit.Is(t, "log device", levers()[0], "descending starts with", "want log device")
-	if said := pages.Eval[string](t, b, `document.getElementById("status").textContent`); !strings.Contains(said,
-		"descending") {
-		t.Errorf("a screen reader hears %q", said)
-	}
+	testkit.Has(t, pages.Eval[string](t, b, `document.getElementById("status").textContent`), "descending", "a screen reader hears")
 	// Every sortable heading can be reached and named.
-	if n := pages.Eval[int](t, b, `[...document.querySelectorAll("table.sortable thead button")].filter((x) => x.tabIndex !== 0 || !x.textContent.trim()).length`); n != 0 {
-		t.Errorf("%d headings cannot be reached or have no name", n)
-	}
+	testkit.Is(t, 0, pages.Eval[int](t, b, `[...document.querySelectorAll("table.sortable thead button")].filter((x) => x.tabIndex !== 0 || !x.textContent.trim()).length`))
 	// Text sorts with its numbers: 10 ms before 100 ms.
 	pages.Eval[bool](t, b, fmt.Sprintf(table, "Wake-up penalty")+`.querySelector("thead th:nth-child(1) button").click() || true`)
 	first := pages.Eval[[]string](t, b, fmt.Sprintf(rowsOf, fmt.Sprintf(table,
@@ -147,9 +142,7 @@ func TestDownloadInBrowser(t *testing.T) {
 func TestPrintInBrowser(t *testing.T) {
 	b := open(t, pages.Start(t), Guest(), "#theme=dark", 1280)
 	pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	if got := pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
-		t.Errorf("paper is %s", got)
-	}
+	testkit.Is(t, "rgb(255, 255, 255)rgb(0, 0, 0)", pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`), "paper is")
 	// A4 less 1 cm on each side is 718 CSS pixels; paper does not scroll.
 	pages.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718,
 		Height: 1000, DeviceScaleFactor: 1})

@@ -33,9 +33,7 @@ func kept(t *testing.T, at func(i int) time.Time, n int, of func(i int) (transac
 		if err == nil {
 			err = w.Append(at(i), text)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	return dir
 }

@@ -32,9 +32,7 @@ func TestCgroup(t *testing.T) {
 	time.Sleep(time.Second)
 	r, err := m.Read()
 	after, _ := proc.Read(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := (after.CPU - before.CPU).Seconds()
 	t.Logf("group %.3f s, process %.3f s of %.2f s, throttled %v", r.CPU, want, r.At, r.Throttled)
 	if r.CPU < want-0.05 || r.CPU > want+0.1 {

@@ -35,9 +35,7 @@ func TestTrips(t *testing.T) {
 		}
 	}()
 	n, err := NewNetwork(netip.MustParseAddrPort(l.Addr().String()).Port())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if port, known := Port(os.Getpid()); !known || port != netip.MustParseAddrPort(l.Addr().String()).Port() {
 		t.Errorf("this process listens on %d, not on %s", port, l.Addr())
 	}

@@ -30,9 +30,7 @@ func runContainer(t *testing.T, id, group, script string) {
 	if err == nil {
 		err = exec.Command("cp", program, filepath.Join(bundle, "rootfs", "busybox")).Run()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	spec := map[string]any{
 		"ociVersion": "1.0.2", "hostname": "db-0", "root": map[string]any{"path": "rootfs"}, "mounts": mounts,
 		"process": map[string]any{"args": []string{"/busybox", "sh", "-c", script}, "cwd": "/",
@@ -49,9 +47,7 @@ func runContainer(t *testing.T, id, group, script string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(bundle, "config.json"), b, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	crun := func(args ...string) *exec.Cmd { // which takes no control groups of both versions beside each other (1.8.1)
 		const alone = `umount /sys/fs/cgroup/unified 2>/dev/null; exec crun "$@"`
 		return exec.Command("unshare", append([]string{"-m", "sh", "-c", alone, "sh", "--root",
@@ -127,8 +123,5 @@ func TestPod(t *testing.T) {
 		}
 	}
 	testkit.Refused((Spec{Pod, "hostlab-test/db-1"}).Find(nil, nil))(t, "pod:hostlab-test/db-0/postgres", "another pod")
-	if got := strings.Join(Pods(), " "); !strings.Contains(got,
-		"pod:hostlab-test/db-0 pod:hostlab-test/db-0/backup pod:hostlab-test/db-0/postgres") {
-		t.Errorf("for completion: %s", got)
-	}
+	testkit.Has(t, strings.Join(Pods(), " "), "pod:hostlab-test/db-0 pod:hostlab-test/db-0/backup pod:hostlab-test/db-0/postgres", "for completion")
 }

@@ -93,9 +93,7 @@ func TestMeter(t *testing.T) {
 		if errors.Is(err, ErrEnded) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		last = r
 		if r.At > 1.8 { // before the shell ends
 			break

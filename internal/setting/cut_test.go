@@ -45,9 +45,7 @@ func TestUnended(t *testing.T) {
 		t.Error("its last line ends no set")
 	}
 	testkit.OK(t, m.store(swappinessFile, "77"))
-	if err := putBackAll(m); err != nil { // which leaves another program's
-		t.Fatal(err)
-	}
+	testkit.OK(t, putBackAll(m)) // which leaves another program's
 	want("put back in part", false)
 	m.system()
 	if died, err := m.process(fate{}, func(sys *System) error {
@@ -87,9 +85,7 @@ func betweenSets(t *testing.T, journal []byte) bool {
 		return false
 	}
 	_, e, err := decodeLine(lines[len(lines)-2])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	_, ok := e.(*end)
 	return ok
 }

@@ -193,9 +193,7 @@ func TestPlans(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			var got []string
 			for _, s := range p.Steps {
 				got = append(got, s.Name+": "+s.From+" -> "+s.To)
@@ -386,9 +384,6 @@ func TestOffline(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.want, err, c.err)
 		}
 	}
-	got, err := Offline([]Assignment{{"smt", "", "no"}, {"max_freq", "policy1", "2.4GHz"}, {"max_freq", "", "60 %"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(Offline([]Assignment{{"smt", "", "no"}, {"max_freq", "policy1", "2.4GHz"}, {"max_freq", "", "60 %"}}))(t)
 	testkit.Same(t, []Assignment{{"smt", "", "off"}, {"max_freq", "policy1", "2400000"}, {"max_freq", "", "60%"}}, got)
 }

@@ -124,9 +124,7 @@ func tiny(t *testing.T) (dir string, fill, free func()) {
 	name := filepath.Join(dir, "filler")
 	return dir, func() {
 		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		defer f.Close()
 		for err == nil {
 			_, err = f.Write(make([]byte, 512))
@@ -164,9 +162,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				if err == nil {
 					err = errors.Join(os.Remove(file), os.WriteFile(file, b, 0o644))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 			}
 			fill()
 			back := func(owner string, fails bool) {
@@ -205,9 +201,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 	was := tree(t, root)
 	sys := treeOf(t, root)
 	fill()
-	if err := os.Truncate(filepath.Join(dir, "filler"), 120<<10); err != nil { // one page is free
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Truncate(filepath.Join(dir, "filler"), 120<<10)) // one page is free
 	j := testkit.Must(OpenJournal(sys, dir))(t)
 	p := testkit.Must(NewPlan(sys, []Assignment{{"swappiness", "", "10"}, {"governor", "", "performance"}}))(t)
 	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {

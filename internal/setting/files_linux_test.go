@@ -131,9 +131,7 @@ func TestPlantedFiles(t *testing.T) {
 		syscall.Mknod(filepath.Join(root, "device"), syscall.S_IFCHR|0o666, 1<<8|5), // zero
 		os.Symlink("/fifo", filepath.Join(root, "link")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	f := filesOf(opened(t, root))
 	for name, want := range map[string]string{"/hard": "2 names", "/fifo": "no regular file", "/device": "no regular file",

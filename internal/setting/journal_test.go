@@ -188,17 +188,9 @@ func TestReplayDense(t *testing.T) {
 func FuzzReplay(f *testing.F) {
 	m := newMachine(1)
 	sys := m.system()
-	j, err := OpenJournal(sys, "/j")
-	if err != nil {
-		f.Fatal(err)
-	}
-	p, err := NewPlan(sys, []Assignment{{"governor", "", "performance"}, {"thp", "", "never"}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	if _, err := Apply(context.Background(), sys, j, "set", p, false); err != nil {
-		f.Fatal(err)
-	}
+	j := testkit.Must(OpenJournal(sys, "/j"))(f)
+	p := testkit.Must(NewPlan(sys, []Assignment{{"governor", "", "performance"}, {"thp", "", "never"}}))(f)
+	testkit.Must(Apply(context.Background(), sys, j, "set", p, false))(f)
 	f.Add(m.disk["/j/"+journalFile].data)
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -271,9 +263,7 @@ func TestLeave(t *testing.T) {
 	b.must("set", "cpu_dma_latency=70us", "swappiness=10")
 	hold := b.j.Leave()
 	other := testkit.Must(OpenJournal(b.sys, "/j"))(t)
-	if err := b.j.Close(); err != nil { // it has given up its lock, and must not take another's away
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.j.Close()) // it has given up its lock, and must not take another's away
 	if _, err := OpenJournal(b.sys, "/j"); !errors.As(err, new(*lockfile.Busy)) {
 		t.Fatalf("the lock of the other is gone: %v", err)
 	}

@@ -62,10 +62,7 @@ func TestAModulesParameter(t *testing.T) {
 	const option = "tcp_max_slot_table_entries=128"
 	for target, want := range map[string]string{"systemd": "options sunrpc " + option,
 		"tuned": "[modules]\nsunrpc=" + option} {
-		p, err := Make(target, Head{Title: "t"}, []setting.Assignment{asked("tcp_max_slot_table_entries", "", "128")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Make(target, Head{Title: "t"}, []setting.Assignment{asked("tcp_max_slot_table_entries", "", "128")}))(t)
 		f := p.Files[0]
 		if len(p.Files) != 1 || !strings.Contains(f.Text, want+"\n") || target == "systemd" &&
 			f.Path != "modprobe.d/hostlab.conf" {

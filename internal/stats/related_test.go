@@ -3,6 +3,8 @@ package stats
 import (
 	"math/rand/v2"
 	"testing"
+
+	"hostlab/internal/testkit"
 )
 
 func TestRelated(t *testing.T) {
@@ -26,10 +28,6 @@ func TestRelated(t *testing.T) {
 	if chance > 25 || seen < 280 {
 		t.Errorf("of %d: %d by chance, %d seen", times, chance, seen)
 	}
-	if p := Related([]float64{1, 2, 3}, []float64{1, 2, 3}, 1); p != 1 {
-		t.Errorf("three values: p = %v", p)
-	}
-	if p := Related(make([]float64, 9), make([]float64, 9), 1); p != 1 {
-		t.Errorf("all the same: p = %v", p)
-	}
+	testkit.Is(t, 1, Related([]float64{1, 2, 3}, []float64{1, 2, 3}, 1), "three values: p =")
+	testkit.Is(t, 1, Related(make([]float64, 9), make([]float64, 9), 1), "all the same: p =")
 }

@@ -30,15 +30,12 @@ func allowed(t *testing.T) []int {
 func TestOnPinsAndForgets(t *testing.T) {
 	before := allowed(t)
 	for _, cpu := range before {
-		err := <-On(cpu, func() error {
+		testkit.OK(t, <-On(cpu, func() error {
 			if !Pinned(cpu) {
 				t.Errorf("not pinned to CPU %d", cpu)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	// The narrowed threads must not come back into the runtime's pool.
 	for range 50 {
@@ -89,9 +86,7 @@ func TestUsage(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 }
 
 // Two threads on one CPU must see each other as waiting.

@@ -180,10 +180,7 @@ func TestHolders(t *testing.T) {
 	testkit.Root(t)
 	p := play(t, "hold")
 	until(t, func() map[string]string {
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always, Chains: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always, Chains: true}))(t)
 		share := func(kinds ...chain.Kind) (sum float64) {
 			for _, k := range kinds {
 				sum += r.Ends.Share(explain.Locks, func(e chain.End) bool { return e.Kind == k && (r.Ends.Own[e.PID] || k == chain.Ready) }).Value

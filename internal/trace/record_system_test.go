@@ -99,10 +99,7 @@ func TestDetachedBetweenWindows(t *testing.T) {
 		_, _ = p.in.Write([]byte("\n"))
 		run0, queue0 := p.schedstat(t)
 		began := time.Now()
-		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true}))(t)
 		run1, queue1 := p.schedstat(t)
 		took := time.Since(began).Seconds()
 		run, queue := (run1-run0)/took, (queue1-queue0)/took
@@ -231,9 +228,7 @@ func attached(t *testing.T) (ids []ebpf.ProgramID) {
 		if errors.Is(err, os.ErrNotExist) {
 			return ids
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		id = next
 		p, err := ebpf.NewProgramFromID(id)
 		if err != nil {
@@ -295,9 +290,7 @@ func TestBusyThreads(t *testing.T) {
 				Budget: always, detach: detach})
 			done.Store(true)
 			<-ended
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			bad := map[string]string{}
 			for _, c := range r.CPUs {
 				sum := 0.0

@@ -27,9 +27,7 @@ func TestMkdirAll(t *testing.T) {
 		os.Lchown(filepath.Join(eves, "way"), testkit.Eve, testkit.Eve),
 		os.Lchown(filepath.Join(eves, "none"), testkit.Eve, testkit.Eve),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	for name, want := range map[string]string{"a/b/c": "a/b/c", "to": "to", "ours/x/y": "to/x/y", "dangling/z": "new/z"} {
 		if err := MkdirAll(at(name), 0o755); err != nil {
@@ -62,9 +60,7 @@ func TestOutput(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	r, w, err := os.Pipe() // as sudo(8) hands on a pipe of its caller's shell
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer r.Close()
 	defer w.Close()
 	for _, err := range []error{
@@ -74,9 +70,7 @@ func TestOutput(t *testing.T) {
 		os.Symlink("fifo", at("to fifo")), os.Symlink("theirs", at("to theirs")), os.Symlink("victim", at("swapped")),
 		w.Chown(12345, 12345),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	_, err = NewOutput(at("theirs"))
 	refused(t, err, "theirs is a FIFO that belongs to uid 12345")

@@ -20,9 +20,7 @@ func TestFileOfTheCaller(t *testing.T) {
 	name := filepath.Join(dir, "my.toml")
 	for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(name, nil, 0o644), os.Chown(dir, caller, caller),
 		os.Chown(name, caller, caller)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	check := func(what, sudo string, refused bool) {
 		t.Helper()
@@ -36,30 +34,20 @@ func TestFileOfTheCaller(t *testing.T) {
 	check("without sudo", "", true)
 	check("by its owner", "12345", false)
 	check("by another", "12346", true)
-	if err := os.Chmod(name, 0o666); err != nil { //nolint:gosec // that is what is refused
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(name, 0o666)) //nolint:gosec // that is what is refused
 	check("written by all", "12345", true)
-	if err := os.Chmod(name, 0o644); err != nil { //nolint:gosec // as most study files
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // that is what is refused
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(name, 0o644)) //nolint:gosec // as most study files
+	testkit.OK(t, os.Chmod(dir, 0o777))  //nolint:gosec // that is what is refused
 	check("in a directory of all", "12345", true)
 	for _, err := range []error{os.Chmod(dir, 0o755), os.Chown(filepath.Dir(dir), 54321, -1)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	check("in a directory that another user could replace", "12345", true)
 	testkit.OK(t, os.Chown(filepath.Dir(dir), caller, -1))
 	check("in directories of the caller", "12345", false)
 
 	// What is checked is what is read, by whatever name it goes afterwards.
-	if err := os.WriteFile(name, []byte("checked"), 0o644); err != nil { //nolint:gosec // as most study files
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, []byte("checked"), 0o644)) //nolint:gosec // as most study files
 	f, foreign, err := ForRoot(name)
 	if err != nil || foreign != nil {
 		t.Fatal(foreign, err)

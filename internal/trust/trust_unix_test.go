@@ -31,9 +31,7 @@ func TestOpenFile(t *testing.T) {
 		os.Link(outside, filepath.Join(dir, "hard")),
 		syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	root := testkit.Must(os.OpenRoot(dir))(t)
 	defer root.Close()
@@ -108,9 +106,7 @@ func TestOpenDir(t *testing.T) {
 	testkit.OK(t, os.MkdirAll(made, 0o755))
 	write(t, filepath.Join(made, "file"), "here")
 	root, err := OpenDir(made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer root.Close()
 	if b, err := root.ReadFile("file"); err != nil || string(b) != "here" || root.Name() != made {
 		t.Errorf("%q in %s, %v", b, root.Name(), err)

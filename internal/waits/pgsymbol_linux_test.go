@@ -16,10 +16,7 @@ import (
 
 // A program that is no PostgreSQL of this architecture is refused by one clear clause, and none fills the memory.
 func TestProgramsWithoutTheSymbol(t *testing.T) {
-	own, err := os.ReadFile("/bin/sh") // which has symbols of its libraries, where a program of Go may have none
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(os.ReadFile("/bin/sh"))(t)     // which has symbols of its libraries, where a program of Go may have none
 	const machineAt, sectionsAt, countsAt = 18, 40, 60 // e_machine, e_shoff, e_shnum and e_shstrndx (elf(5))
 	other, bare := slices.Clone(own), slices.Clone(own)
 	binary.LittleEndian.PutUint16(other[machineAt:], uint16(elf.EM_S390))
@@ -44,9 +41,7 @@ func TestProgramsWithoutTheSymbol(t *testing.T) {
 				testkit.OK(t, os.Truncate(path, c.size))
 			}
 			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			defer f.Close()
 			if _, err = symbol(f); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q", err, c.want)

@@ -138,9 +138,7 @@ func TestMemoryOfOthers(t *testing.T) {
 	}
 	program := filepath.Join(testkit.EvesDir(t), "test")
 	own := testkit.Must(os.ReadFile("/proc/self/exe"))(t)
-	if err := os.WriteFile(program, own, 0o755); err != nil { //nolint:gosec // she runs it
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(program, own, 0o755)) //nolint:gosec // she runs it
 	cmd := exec.Command(program, "-test.run=TestMemoryOfOthers")
 	cmd.Env = append(os.Environ(), of+"="+strconv.Itoa(os.Getpid()))
 	cmd.Dir = "/"

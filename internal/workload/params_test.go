@@ -38,13 +38,10 @@ func described() Description {
 
 func TestCheck(t *testing.T) {
 	d := described()
-	got, err := Check(d, map[string]any{"text": "b", "number": 4, "factor": int64(2), "flag": true, "time": "150ms",
+	got := testkit.Must(Check(d, map[string]any{"text": "b", "number": 4, "factor": int64(2), "flag": true, "time": "150ms",
 		"size": "64MiB",
 		"list": []any{"a_b", int64(1), 2.5, true, ""}, "table": map[string]any{"A": "x y", "B": int64(1)}, "needed": int64(7),
-		"part": "30 %", "looks": []any{int64(2), int64(5)}, "label": true, "tags": []any{"red"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		"part": "30 %", "looks": []any{int64(2), int64(5)}, "label": true, "tags": []any{"red"}}))(t)
 	want := &sample{Text: "b", Word: "one", Number: 4, Factor: 2, Flag: true, Time: Seconds(0.15), Size: 64 << 20,
 		List: []Word{"a_b", "1", "2.5", "true", ""}, Table: map[string]Word{"A": "x y", "B": "1"}, Needed: 7,
 		Part: 0.3, Looks: []int{2, 5}, Label: "true", Tags: []Word{"red"}}

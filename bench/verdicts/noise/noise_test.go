@@ -110,9 +110,7 @@ func TestWriteAndRead(t *testing.T) {
 	f := testkit.Must(os.Open(file))(t)
 	defer f.Close()
 	got := testkit.Must(Read(f))(t)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("read back (-wrote +read):\n%s", d)
-	}
+	testkit.Same(t, want, got, "read back")
 }
 
 func TestReadRefuses(t *testing.T) {

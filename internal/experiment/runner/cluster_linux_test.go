@@ -58,10 +58,7 @@ func (c *cluster) latency(from, to time.Time) float64 {
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	testkit.Root(t)
-	dir, err := os.MkdirTemp("/var/tmp", "pg") // a path that a socket's name has room behind, and no memory
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("/var/tmp", "pg"))(t) // a path that a socket's name has room behind, and no memory
 	owner := testkit.Must(user.Lookup("postgres"))(t)
 	uid, _ := strconv.Atoi(owner.Uid)
 	gid, _ := strconv.Atoi(owner.Gid)

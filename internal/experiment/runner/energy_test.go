@@ -43,9 +43,7 @@ func (b *bench) counters() (file string) {
 func TestEnergy(t *testing.T) {
 	b := newBench(t, head(6, "")+energyStudy)
 	file := b.counters()
-	if err := os.Symlink(file, filepath.Join(b.dir, "ENERGY")); err != nil { // commands run in the study's directory
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(file, filepath.Join(b.dir, "ENERGY"))) // commands run in the study's directory
 	testkit.OK(t, b.run())
 	b.complete()
 	for _, r := range b.record().Runs {

@@ -34,9 +34,7 @@ func TestGuard(t *testing.T) {
 		}
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			ended = true
 			continue
 		case <-time.After(wait):

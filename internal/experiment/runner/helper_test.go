@@ -135,10 +135,7 @@ func (b *bench) load(text string) {
 
 func parse(t testing.TB, dir, text string) *experiment.Study {
 	t.Helper()
-	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, Known())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := testkit.Must(experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, Known()))(t)
 	return st
 }
 

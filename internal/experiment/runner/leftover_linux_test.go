@@ -122,9 +122,7 @@ func TestLevelsStartServer(t *testing.T) {
 	if !runs(server) {
 		t.Error("the server was ended")
 	}
-	if text := strings.Join(b.notes, "\n"); !strings.Contains(text, "have left sleep "+strconv.Itoa(server)+" running") {
-		t.Errorf("notes %q", text)
-	}
+	testkit.Has(t, strings.Join(b.notes, "\n"), "have left sleep "+strconv.Itoa(server)+" running", "notes")
 }
 
 // The mark in a program with the set-user-ID bit was put there by who started it, whose
@@ -136,9 +134,7 @@ func TestPlantedMark(t *testing.T) {
 	program := filepath.Join(dir, "sleep")
 	real := testkit.Must(exec.LookPath("sleep"))(t)
 	text := testkit.Must(os.ReadFile(real))(t)
-	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.WriteFile(program, text, 0o755), os.Chmod(program, os.ModeSetuid|0o755)); err != nil { //nolint:gosec // she has to get there
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.WriteFile(program, text, 0o755), os.Chmod(program, os.ModeSetuid|0o755))) //nolint:gosec // she has to get there
 	work := filepath.Join(dir, "work")
 	cmd := exec.Command("setsid", "-f", program, "300")
 	cmd.Env = append(os.Environ(), workload.Mark(work))

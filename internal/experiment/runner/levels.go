@@ -386,12 +386,7 @@ func isForeign(err error) bool {
 	case *foreign, *connect.Foreign:
 		return true
 	case interface{ Unwrap() []error }:
-		for _, err := range e.Unwrap() {
-			if !isForeign(err) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !isForeign(err) })
 	case interface{ Unwrap() error }:
 		return isForeign(e.Unwrap())
 	}

@@ -96,12 +96,9 @@ func newServed(t *testing.T, takes func(level string) (float64, error), harm ...
 	b := newBench(t, head(25, "")+levelFactor+nullWorkload)
 	known := Known()
 	known.Workloads = []workload.Workload{&served{level: filepath.Join(b.dir, "level"), takes: takes}}
-	st, err := experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir,
+	st := testkit.Must(experiment.Parse(filepath.Join(b.dir, "s.toml"), b.dir,
 		[]byte(strings.Replace(liveStudy, "[harm]", strings.Join(append([]string{"[harm]"}, harm...), "\n"), 1)),
-		experiment.Overrides{}, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+		experiment.Overrides{}, known))(t)
 	b.study = st
 	return b
 }

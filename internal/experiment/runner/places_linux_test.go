@@ -49,9 +49,7 @@ func TestLookAt(t *testing.T) {
 	file := filepath.Join(base, "file")
 	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	hers := filepath.Join(base, "hers")
-	if err := errors.Join(os.Mkdir(hers, 0o700), os.Chown(hers, 54321, 54321)); err != nil { // takes root
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Mkdir(hers, 0o700), os.Chown(hers, 54321, 54321))) // takes root
 	for name, c := range map[string]struct {
 		dirs     map[string]string
 		lacks    map[string]string // level -> what its reason holds

@@ -262,9 +262,7 @@ func TestPanicPutsBack(t *testing.T) {
 	}
 	func() {
 		defer func() {
-			if p := recover(); p != "a bug" {
-				t.Errorf("recovered %v", p)
-			}
+			testkit.Is(t, "a bug", recover(), "recovered")
 		}()
 		b.run() //nolint:errcheck // it panics
 	}()

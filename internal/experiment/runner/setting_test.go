@@ -130,9 +130,7 @@ func TestSettingForeign(t *testing.T) {
 	for _, run := range b.record().Runs {
 		if run.Status == result.Void {
 			void++
-			if !strings.Contains(run.Reason, `"77" after it`) {
-				t.Error(run.Reason)
-			}
+			testkit.Has(t, run.Reason, `"77" after it`)
 		}
 	}
 	testkit.Is(t, 1, void, "runs are void")
@@ -250,10 +248,8 @@ levels = ["current", "10us"]
 `+nullWorkload)
 	b.machine(map[string]string{"dev/cpu_dma_latency": ""})
 	// no limit
-	if err := os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77},
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(b.tree, "dev/cpu_dma_latency"), []byte{0x00, 0x94, 0x35, 0x77},
+		0o600))
 	testkit.OK(t, b.run())
 	testkit.Is(t, 0, len(b.record().Changed()), "are changed still")
 }

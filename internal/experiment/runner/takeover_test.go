@@ -18,9 +18,7 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
 		s, err := store.Create(b.cfg.Dir, (&session{cfg: Config{Version: "test"}, study: b.study,
 			sys: b.cfg.sys}).head(b.host), b.study.Source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for _, e := range []store.Entry{{Op: store.Started}, {Op: store.Original, Factor: "power", Value: "original"}} {
 			testkit.OK(t, s.Journal(e))
 		}

@@ -252,9 +252,7 @@ func TestDrip(t *testing.T) {
 			t.Parallel()
 			ours, theirs := net.Pipe()
 			d, err := Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			d.dial = func(context.Context, string, string) (net.Conn, error) { return ours, nil }
 			done := make(chan struct{})
 			go func() { // a long message of either, one byte at a time, as fast as they are taken

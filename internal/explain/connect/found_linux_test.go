@@ -203,9 +203,7 @@ func TestClear(t *testing.T) {
 	check := func(name, text string, speak func(io.ReadWriter)) {
 		f := newFake(t, speak)
 		d, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		d.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := f.reach(ctx, network, address)
 			return struct{ net.Conn }{c}, err // of whom nothing is known
@@ -259,9 +257,7 @@ func TestClearInTLS(t *testing.T) {
 			text += "?sslmode=" + mode
 		}
 		d, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		d.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := f.reach(ctx, network, address)
 			return struct{ net.Conn }{c}, err

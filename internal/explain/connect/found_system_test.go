@@ -81,9 +81,7 @@ func TestStrangers(t *testing.T) {
 			program, file := filepath.Join(dir, "mariadbd"), filepath.Join(dir, "my.sock")
 			for _, err := range []error{os.WriteFile(program, self, 0o755), os.Chown(dir, testkit.Eve, testkit.Eve),
 				os.Chmod(dir, 0o755)} {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 			}
 			args := strings.Split(strings.ReplaceAll(strings.Join(c.command, "\n"), "DIR", dir), "\n")
 			cmd := exec.Command(args[0], args[1:]...)

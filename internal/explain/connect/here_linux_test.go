@@ -110,9 +110,7 @@ func stranger(t *testing.T, kind string, admin *DSN, client func(statement strin
 	t.Helper()
 	const name = "nobody"
 	d, err := Parse(strings.NewReplacer("user='postgres'", "user="+name, "://root@", "://"+name+"@").Replace(admin.text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	owner := testkit.Must(user.Lookup(name))(t)
 	uid, _ := strconv.Atoi(owner.Uid)
 	d.here, d.dial = true, func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -156,11 +154,8 @@ func trusted(t *testing.T, kind string, pid int, dir string, client func(stateme
 	}
 	for _, method := range methods {
 		if method != "" {
-			err := errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"),
-				0o600), syscall.Kill(pid, syscall.SIGHUP))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.WriteFile(filepath.Join(dir, "data", "pg_hba.conf"), []byte("local all all "+method+"\n"),
+				0o600), syscall.Kill(pid, syscall.SIGHUP)))
 			for client("select 1").Run() == nil { // until it has read the file
 				time.Sleep(20 * time.Millisecond)
 			}

@@ -20,9 +20,7 @@ import (
 // killed meanwhile.
 func TestMariaDB(t *testing.T) {
 	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer s.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup

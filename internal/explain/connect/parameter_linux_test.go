@@ -103,9 +103,7 @@ func TestPostgresParameter(t *testing.T) {
 		if err == nil {
 			_, err = c2.Exec(t.Context(), "set application_name = 'erp'") // those of hostlab are not waited for
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		stop := make(chan struct{})
 		done := make(chan struct{})
 		go func() { // a session that works
@@ -290,9 +288,7 @@ func TestPostgresParameterMeanwhile(t *testing.T) {
 		_, err = f.WriteString("commit_delay = 50\n")
 		_ = f.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	reload("commit_delay", "50")
 	testkit.Fails(t, p.Back(t.Context(), was, []string{"1000"}, false), "reads 50 after a reload")
 	if err := p.Back(t.Context(), was, []string{"1000"}, true); err != nil {
@@ -317,15 +313,9 @@ func TestPostgresParameterKilled(t *testing.T) {
 }
 
 func TestMariaDBParameter(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20}))(t)
 	defer s.Close()
-	d, err := Parse("mariadb://" + privatedb.Role + "@localhost/?socket=" + s.SocketDir() + "/mariadb.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(Parse("mariadb://" + privatedb.Role + "@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"))(t)
 	for name, want := range map[string]string{
 		"innodb_log_file_buffering_x": "has no variable", "datadir": "needs a restart",
 		"last_insert_id":                "only in each session",

@@ -55,10 +55,7 @@ func TestRecorded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			src := testkit.Must(c.vendor.source(t.Context(), open(c.name), "", false))(t)
-			r, err := explain.Record(t.Context(), src, explain.Options{For: time.Second, Interval: 50 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: time.Second, Interval: 50 * time.Millisecond}))(t)
 			for p := range c.required {
 				if r.Part(p).Seconds <= 0 {
 					t.Errorf("no %s in %+v", p, r.Parts)

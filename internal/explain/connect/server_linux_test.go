@@ -34,9 +34,7 @@ func minuteOf(t *testing.T, dsn string, texts bool, loads ...func(ctx context.Co
 	r, err := explain.Record(t.Context(), src, explain.Options{For: 8 * time.Second, Texts: texts})
 	stop()
 	all.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return &assess.Minute{Connected: true, Report: r,
 		Service: service.Service{Kind: service.Database, Name: r.Vendor, PID: os.Getpid()}}
 }
@@ -60,11 +58,8 @@ func TestPlantedPostgres(t *testing.T) {
 	begin := func(t *testing.T, settings map[string]string, first ...string) (*privatedb.Server, string) {
 		t.Helper()
 		settings["autovacuum"] = "off"
-		s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
-			privatedb.Config{Parent: t.TempDir(), Settings: settings})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL,
+			privatedb.Config{Parent: t.TempDir(), Settings: settings}))(t)
 		t.Cleanup(func() { _ = s.Close() })
 		c := testkit.Must(s.Connect(t.Context()))(t)
 		defer c.Close(context.Background())
@@ -196,10 +191,7 @@ func TestPlantedPostgres(t *testing.T) {
 
 // TestPlantedMariaDB does the same for a live MariaDB.
 func TestPlantedMariaDB(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20}))(t)
 	defer s.Close()
 	db := testkit.Must(s.Open())(t)
 	defer db.Close()

@@ -34,10 +34,7 @@ func TestPooler(t *testing.T) {
 	testkit.Root(t)
 	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
 	t.Cleanup(func() { s.Close() })
-	sockets, err := os.Open(s.SocketDir()) // in which the pooler gets by no name
-	if err != nil {
-		t.Fatal(err)
-	}
+	sockets := testkit.Must(os.Open(s.SocketDir()))(t) // in which the pooler gets by no name
 	t.Cleanup(func() { sockets.Close() })
 	info := testkit.Must(sockets.Stat())(t)
 	owner := info.Sys().(*syscall.Stat_t)
@@ -86,9 +83,7 @@ func TestPooler(t *testing.T) {
 						t.Errorf("run %d: %v", run, err)
 					}
 				}
-				if missing := fmt.Sprint(src.Server().Missing); !strings.Contains(missing, "a pooler such as pgbouncer") {
-					t.Errorf("missing: %s", missing)
-				}
+				testkit.Has(t, fmt.Sprint(src.Server().Missing), "a pooler such as pgbouncer", "missing")
 				src.Close()
 			}
 			a := testkit.Must(Session(t.Context(), d))(t)
@@ -176,11 +171,8 @@ func TestUntoldState(t *testing.T) {
 // process is that
 // of its socket all the same, or over loopback the one that holds it.
 func TestThreadPool(t *testing.T) {
-	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20,
-		Settings: map[string]string{"thread_handling": "pool-of-threads"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20,
+		Settings: map[string]string{"thread_handling": "pool-of-threads"}}))(t)
 	defer s.Close()
 	d := testkit.Must(Parse("mysql://u@localhost/?socket=" + s.SocketDir() + "/mariadb.sock"))(t)
 	src := testkit.Must(Open(t.Context(), d))(t)
@@ -193,7 +185,5 @@ func TestThreadPool(t *testing.T) {
 		t.Errorf("its process is %d (%v), not %d", pid, known, s.PID())
 	}
 	r := testkit.Must(explain.Record(t.Context(), src, explain.Options{For: time.Second}))(t)
-	if missing := strings.Join(r.Missing, "; "); !strings.Contains(missing, "thread_handling is pool-of-threads") {
-		t.Errorf("missing: %s", missing)
-	}
+	testkit.Has(t, strings.Join(r.Missing, "; "), "thread_handling is pool-of-threads", "missing")
 }

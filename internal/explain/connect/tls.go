@@ -2,6 +2,7 @@ package connect
 
 import (
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -73,12 +74,9 @@ func ways(cfg *pgx.ConnConfig) []*pgconn.FallbackConfig {
 }
 
 func leaksPostgres(cfg *pgx.ConnConfig) bool {
-	for _, w := range ways(cfg) {
-		if w.TLSConfig == nil && !pgLocal(w.Host, w.Port) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ways(cfg), func(w *pgconn.FallbackConfig) bool {
+		return w.TLSConfig == nil && !pgLocal(w.Host, w.Port)
+	})
 }
 
 // protect does the same for MariaDB. Its servers make their certificates themselves, so

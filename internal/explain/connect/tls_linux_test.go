@@ -76,10 +76,7 @@ func tlsPostgres(t *testing.T, by *authority) (address string) {
 	if err != nil || len(bins) == 0 {
 		t.Fatal("no PostgreSQL here", err)
 	}
-	dir, err := os.MkdirTemp("", "hostlab-tls-") // which the account can enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("", "hostlab-tls-"))(t) // which the account can enter
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	account := testkit.Must(user.Lookup("postgres"))(t)
 	uid, _ := strconv.Atoi(account.Uid)
@@ -166,10 +163,7 @@ func TestPostgresTLS(t *testing.T) {
 			if c.ca != nil {
 				q.Set("sslrootcert", c.ca.file)
 			}
-			d, err := Parse(fmt.Sprintf("postgres://u:s3cr3t@%s/postgres?%s", c.host, q.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(Parse(fmt.Sprintf("postgres://u:s3cr3t@%s/postgres?%s", c.host, q.Encode())))(t)
 			var sent bytes.Buffer
 			d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address)

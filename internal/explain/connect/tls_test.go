@@ -202,9 +202,7 @@ func TestNoTLS(t *testing.T) {
 			t.Run(strings.ReplaceAll(text, "/", "_"), func(t *testing.T) {
 				f := newFake(t, c.speak)
 				d, err := Parse(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				d.dial = f.reach
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

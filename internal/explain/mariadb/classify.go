@@ -22,12 +22,7 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 	}
 	s := strings.ToLower(state)
 	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(s, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 	}
 	switch {
 	// MariaDB 10.11 waits for the log's flush under both names, half and half where it is slow.

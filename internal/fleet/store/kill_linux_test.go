@@ -38,10 +38,7 @@ var pruneBefore = begin.Add(70 * time.Hour)
 // work is what the killed program does with a store; done again, it ends what was begun.
 func work(t *testing.T, ctx context.Context, what, address string) {
 	t.Helper()
-	s, err := Make(ctx, address) // migrates
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Make(ctx, address))(t) // migrates
 	defer s.Close()
 	switch what {
 	case "ingest":

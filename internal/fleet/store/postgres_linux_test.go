@@ -48,9 +48,7 @@ func (d databases) address(name string) string {
 func (d databases) clone(t *testing.T, from, to string) {
 	t.Helper()
 	conn, err := d.server.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer conn.Close(t.Context())
 	statement := fmt.Sprintf("CREATE DATABASE %q", to)
 	if from != "" {

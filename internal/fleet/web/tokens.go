@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,12 +127,10 @@ func (list Tokens) reads(r *http.Request) bool {
 
 // sends reports a token that may send documents of a host.
 func (t *Token) sends(host string) bool {
-	for _, pattern := range t.Hosts {
-		if ok, err := path.Match(pattern, host); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Hosts, func(pattern string) bool {
+		ok, err := path.Match(pattern, host)
+		return ok && err == nil
+	})
 }
 
 // take keeps a document that a host sends. What is refused is answered in one line.

@@ -52,11 +52,8 @@ func TestSlowPosts(t *testing.T) {
 // A token has a quarter of the room for documents that arrive, and what one has is free again when it ends.
 func TestRoom(t *testing.T) {
 	list, sent := tokens(t, `hosts = ["*"]`, `hosts = ["*"]`)
-	s, err := New(Config{Store: opened(t), Tokens: func() Tokens { return list }, Now: func() time.Time { return now },
-		Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(New(Config{Store: opened(t), Tokens: func() Tokens { return list }, Now: func() time.Time { return now },
+		Version: "test"}))(t)
 	body := assessment("hosta", "text", now)
 	n := int64(len(body))
 	s.bodies.most, s.bodies.each = 5*n, 2*n

@@ -184,10 +184,7 @@ func TestSource(t *testing.T) {
 		{"workload dialog, on a clock emulated as balanced-rs1, 50 %", "balanced-rs1", false},
 		{"steps; bursts hold waits for a CPU", "", true},
 	} {
-		r, err := burstlog.Read(strings.NewReader(strings.Replace(head, `"source":"test"`, `"source":"`+c.source+`"`, 1) + `{"cpu":0,"at":0,"busy":1,"idle":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(burstlog.Read(strings.NewReader(strings.Replace(head, `"source":"test"`, `"source":"`+c.source+`"`, 1) + `{"cpu":0,"at":0,"busy":1,"idle":1}`)))(t)
 		if r.EmulatedPolicy() != c.policy || r.Waits() != c.waits || (len(r.Warnings) > 0) != c.waits {
 			t.Errorf("%+v: policy %q, waits %v, %q", c, r.EmulatedPolicy(), r.Waits(), r.Warnings)
 		}
@@ -198,19 +195,14 @@ const sampled = `{"schema":2,"kind":"hostlab-bursts","started":"2026-11-21T09:00
 
 // Between the windows of a sample are no holes, and its load is what was counted.
 func TestSample(t *testing.T) {
-	r, err := burstlog.Read(strings.NewReader(sampled + `{"cpu":0,"at":1,"busy":0.06,"idle":0.04,"service":0.5}` + "\n" + many(100)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(burstlog.Read(strings.NewReader(sampled + `{"cpu":0,"at":1,"busy":0.06,"idle":0.04,"service":0.5}` + "\n" + many(100))))(t)
 	if len(r.Warnings) != 0 || r.Load() != 0.3 || r.Span != 60 {
 		t.Errorf("warnings %q, load %v, span %v", r.Warnings, r.Load(), r.Span)
 	}
 	if got, want := r.ServiceShare(), 0.03/(0.06+100*0.01); math.Abs(got-want) > 1e-9 {
 		t.Errorf("the service has %v, expected %v", got, want)
 	}
-	if s := r.Open("x").Source; !strings.Contains(s, "in 10 % of 60 s") {
-		t.Errorf("source %q", s)
-	}
+	testkit.Has(t, r.Open("x").Source, "in 10 % of 60 s", "source")
 }
 
 // many are bursts of 10 ms on CPU 1, half a second apart.

@@ -47,9 +47,7 @@ func TestPrintInBrowser(t *testing.T) {
 	b := pages.Open(t, pages.Start(t), page(t, samples["power"]()), "#theme=dark", 1280)
 	pages.Send(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	pages.Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
-	if got := pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
-		t.Errorf("paper is %s", got)
-	}
+	testkit.Is(t, "rgb(255, 255, 255)rgb(0, 0, 0)", pages.Eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`), "paper is")
 	if wide := pages.Eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => Math.round(e.getBoundingClientRect().right)))`); wide > 718 {
 		t.Errorf("the print is %d wide on 718", wide)
 	}

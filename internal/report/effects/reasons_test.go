@@ -69,9 +69,7 @@ func TestReasons(t *testing.T) {
 	} {
 		e := base
 		change(&e)
-		if got := reasonText(&e); !strings.Contains(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testkit.Has(t, reasonText(&e), want)
 	}
 }
 
@@ -91,17 +89,13 @@ func TestTypicalRunMeanAndTail(t *testing.T) {
 		e := analysis.Effect{Response: result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}},
 			Figure: analysis.Figure{Estimate: result.Estimate{Value: 0.05, Low: 0.04, High: 0.06, N: 100, Evidence: result.Measured}}, Unit: "blocks", Alpha: 0.05, Verdict: analysis.CostsMore}
 		change(&e)
-		if text := sentence(&result.Experiment{}, &e); !strings.Contains(text, want) {
-			t.Errorf("%q, want %q", text, want)
-		}
+		testkit.Has(t, sentence(&result.Experiment{}, &e), want)
 		if !e.Uneven() {
 			continue
 		}
 		want := "runs scatter unequally (p = 0.002): the typical run changes by +5.0 %, the mean by +9.0 % (+4.0 to +14.0 %); the 95th percentile " +
 			"of runs is 1.10 s (1.00 s to 1.20 s) at the baseline, and 2.00 s (1.50 s or more: too few runs for an upper end) at the level"
-		if text := strings.Join(notes(&e), "\n"); !strings.Contains(text, want) {
-			t.Errorf("%q, want %q", text, want)
-		}
+		testkit.Has(t, strings.Join(notes(&e), "\n"), want)
 	}
 }
 

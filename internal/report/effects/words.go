@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -177,12 +178,7 @@ func effectName(x *result.Experiment, e *analysis.Effect) string {
 
 // known reports whether values have a place on an axis.
 func known(vs ...float64) bool {
-	for _, v := range vs {
-		if math.IsNaN(v) || math.Abs(v) > 1e15 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(vs, func(v float64) bool { return math.IsNaN(v) || math.Abs(v) > 1e15 })
 }
 
 // partPrefix begins the names of responses that are parts of a run's time.

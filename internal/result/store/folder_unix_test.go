@@ -97,10 +97,8 @@ func TestRecordBehindAnotherUsersLink(t *testing.T) {
 	s.Close()
 	dir := t.TempDir()
 	link, empty, theirs := filepath.Join(dir, "link"), filepath.Join(dir, "empty"), filepath.Join(dir, "theirs")
-	if err := errors.Join(os.Symlink(record, link), os.Symlink(t.TempDir(), empty), os.Lchown(link, stranger, stranger), os.Lchown(empty, stranger, stranger),
-		os.Mkdir(theirs, 0o755), os.Mkdir(filepath.Join(theirs, "new"), 0o755), os.Chown(theirs, stranger, stranger)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Symlink(record, link), os.Symlink(t.TempDir(), empty), os.Lchown(link, stranger, stranger), os.Lchown(empty, stranger, stranger),
+		os.Mkdir(theirs, 0o755), os.Mkdir(filepath.Join(theirs, "new"), 0o755), os.Chown(theirs, stranger, stranger)))
 	_, opened := Open(link)
 	_, loaded := LoadToRun(link)
 	_, created := Create(empty, sample(1), nil)

@@ -261,9 +261,7 @@ func TestCreateAnew(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			defer again.Close()
 			r := again.Record()
 			if string(r.Study) != "another study" || len(r.Runs)+len(r.Journal) > 0 || len(r.Warnings) != 1 || len(tree(t, dir)) != 4 {

@@ -76,9 +76,7 @@ func TestRenderShows(t *testing.T) {
 		t.Errorf("sorted by busy, the first row is %q", rows[7])
 	}
 	v.Key("h")
-	if out := v.Render(); !strings.Contains(out, "Unknown here: effective frequency: hidden") {
-		t.Error(out)
-	}
+	testkit.Has(t, v.Render(), "Unknown here: effective frequency: hidden")
 	v = made(512)
 	out := v.Render()
 	if !strings.Contains(out, "busy of each CPU") || !strings.Contains(out, "  448  ") || !strings.Contains(out, "####") {
@@ -93,9 +91,7 @@ func TestRenderShows(t *testing.T) {
 	for range 600 {
 		v.Key("up")
 	}
-	if out := v.Render(); !strings.Contains(out, "rows 1-") {
-		t.Errorf("the first CPU is not reached again:\n%s", out)
-	}
+	testkit.Has(t, v.Render(), "rows 1-", "the first CPU is not reached again")
 }
 
 func TestOffline(t *testing.T) {
@@ -105,9 +101,7 @@ func TestOffline(t *testing.T) {
 	v.Key("m")
 	v.Key("end")
 	v.Sample.CPUs = v.Sample.CPUs[:3] // CPUs went offline while the end was shown
-	if out := v.Render(); !strings.Contains(out, "   0  ") {
-		t.Errorf("nothing is shown:\n%s", out)
-	}
+	testkit.Has(t, v.Render(), "   0  ", "nothing is shown")
 }
 
 // BenchmarkSample takes and shows a sample of 512 CPUs, without what the terminal costs.

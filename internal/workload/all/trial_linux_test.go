@@ -20,18 +20,14 @@ func TestWorkloadStopped(t *testing.T) {
 	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
 		w, _ := Find("command")
 		o := Trial{Runs: 3, Seed: 1}
-		if err := o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`},
-			nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, o.Parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`},
+			nil))
 		rep := testkit.Must(o.Do(context.Background(), w, dir))(t)
 		b, err := json.Marshal(rep)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "report"), b, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return
 	}
 	dir := t.TempDir()

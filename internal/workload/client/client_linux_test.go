@@ -59,10 +59,7 @@ func values(t *testing.T, w workload.Workload, given map[string]any) workload.Pa
 
 func begin(t *testing.T, w workload.Workload, given map[string]any) *session {
 	t.Helper()
-	s, err := w.Open(t.Context(), workload.Config{Params: values(t, w, given), Work: t.TempDir(), Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(w.Open(t.Context(), workload.Config{Params: values(t, w, given), Work: t.TempDir(), Dir: t.TempDir()}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -122,11 +119,8 @@ func TestLevels(t *testing.T) {
 func TestWorkIsTheApplications(t *testing.T) {
 	s := begin(t, Copy{}, map[string]any{"engine": embedded})
 	app := func(work int64) float64 {
-		got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{},
-			map[string]any{"engine": embedded, "work": work}), Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{},
+			map[string]any{"engine": embedded, "work": work}), Seed: 3}))(t)
 		return got.Values["app_cpu"]
 	}
 	if none, much := app(0), app(20_000); much < 5*none {
@@ -236,11 +230,8 @@ func TestLocks(t *testing.T) {
 				}
 			})
 			for range 20 { // a busy host may come to the job after the rows are free again
-				got, err := s.Run(t.Context(), workload.Request{Params: values(t, Delete{}, map[string]any{"engine": engine}),
-					Seed: 3})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Delete{}, map[string]any{"engine": engine}),
+					Seed: 3}))(t)
 				if v := got.Values; v["part_lock"] > 0.1 {
 					if v["part_lock"] > v["duration"] {
 						t.Errorf("%g s of locks in %g s", v["part_lock"], v["duration"])

@@ -40,9 +40,7 @@ func remotes(t *testing.T) []remote {
 	conn := testkit.Must(pg.Connect(t.Context()))(t)
 	maria, err := privatedb.Start(t.Context(), privatedb.MariaDB,
 		privatedb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() { maria.Close() })
 	db := testkit.Must(maria.Open())(t)
 	t.Cleanup(func() { db.Close() })
@@ -65,9 +63,7 @@ func remotes(t *testing.T) []remote {
 				rows, err := conn.Query(t.Context(),
 					"SELECT nspname || '.' || coalesce(relname, '') FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid AND relkind = 'r' "+
 						"WHERE nspname !~ '^(pg_|information_schema)' ORDER BY 1")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				defer rows.Close()
 				return list(rows)
 			}},
@@ -77,9 +73,7 @@ func remotes(t *testing.T) []remote {
 			var rows *sql.Rows
 			rows, err := db.Query("SELECT concat(schema_name, '.', coalesce(table_name, '')) FROM information_schema.schemata LEFT JOIN information_schema.tables ON table_schema = schema_name " +
 				"WHERE schema_name NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys') ORDER BY 1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			defer rows.Close()
 			return list(rows)
 		}},
@@ -129,9 +123,7 @@ func TestRemote(t *testing.T) {
 			// What somebody put into our schema meanwhile stays.
 			given := map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "hostlab_shared"}
 			s, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, given), Work: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			r.exec("CREATE TABLE hostlab_shared.theirs (n integer)")
 			testkit.Fails(t, s.Close(), "theirs", "a table of others")
 			if got := strings.Join(r.schemas(), " "); !strings.Contains(got, "hostlab_shared.theirs") ||

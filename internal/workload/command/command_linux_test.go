@@ -82,17 +82,13 @@ func TestContract(t *testing.T) {
 
 func TestMeasures(t *testing.T) {
 	got, err := trial{given: self(t, "burn", "100ms")}.run(t, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	v := got.Values
 	if v["cpu"] < 0.09 || v["wall"] < 0.09 || math.Abs(v["user"]+v["system"]-v["cpu"]) > 1e-9 || v["cpu"] > 2 {
 		t.Errorf("100 ms of CPU time: %v", v)
 	}
 	got, err = trial{given: self(t, "memory", strconv.Itoa(200<<20))}.run(t, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if rss := got.Values["max_rss"]; rss < 200<<20 || rss > 1<<30 { // the race detector takes as much again
 		t.Errorf("200 MiB touched: %v, %v", rss, got.Missing)
 	}

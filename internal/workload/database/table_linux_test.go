@@ -66,9 +66,7 @@ func TestServer(t *testing.T) {
 		t.Error("another server for less room")
 	}
 	c, _, err := s.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if again, fresh, err := s.Conn(t.Context()); again != c || fresh || err != nil {
 		t.Errorf("another connection, fresh %v, %v", fresh, err)
 	}

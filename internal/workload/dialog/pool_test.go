@@ -216,13 +216,10 @@ func TestSlowClock(t *testing.T) {
 		m := model.Stepped(1, 0.5)
 		for _, w := range []struct{ slice, idle time.Duration }{{100 * time.Millisecond, 300 * time.Millisecond},
 			{20 * time.Millisecond, 30 * time.Millisecond}, {50 * time.Millisecond, 5 * time.Millisecond}} {
-			want, err := model.Simulate(t.Context(), model.Case{Machine: m, Policy: policy,
+			want := testkit.Must(model.Simulate(t.Context(), model.Case{Machine: m, Policy: policy,
 				Workload: model.Workload{Name: "x", Kind: model.Dialog, Users: 1, Slices: 1,
 					Placement: model.Spread, Slice: model.Dist{Mean: w.slice.Seconds()}, Think: model.Dist{Mean: w.idle.Seconds()}}},
-				model.Options{Seed: 1, Steps: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+				model.Options{Seed: 1, Steps: 100}))(t)
 			for _, company := range []float64{0, 0.6} {
 				t.Run(fmt.Sprint(name, " ", w.slice, " ", w.idle, " beside ", company), func(t *testing.T) {
 					t.Parallel() // its time is its own

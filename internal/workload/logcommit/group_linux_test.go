@@ -152,9 +152,7 @@ func TestBlocksAndSyncs(t *testing.T) {
 				mustBeEmpty(t, dir)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			defer s.Close()
 			got := testkit.Must(s.Run(t.Context(), r))(t)
 			if got.Operations != 30 || got.Values["log_write"] <= 0 || got.Values["log_writes"] > 30 || !c.group &&

@@ -90,9 +90,7 @@ func TestPreflight(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := preflight(c.storage, "/log/dir", 80<<20, c.kernel)
 			if len(c.want) == 0 {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				return
 			}
 			de, ok := errors.AsType[*DirError](err)
@@ -165,11 +163,8 @@ func TestContract(t *testing.T) {
 		},
 		Stalled: func(t *testing.T, stall time.Duration) (workload.Session, workload.Request, float64) {
 			const rate = 500
-			v, err := workload.Check(Workload{}.Describe(),
-				map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := testkit.Must(workload.Check(Workload{}.Describe(),
+				map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"}))(t)
 			s := &session{work: t.TempDir(), delay: func(n int) {
 				if n == 20 {
 					time.Sleep(stall)

@@ -71,10 +71,7 @@ func watchFake(t *testing.T, f *fake, look func(workload.Bin) error) (workload.S
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	var bins []workload.Bin
-	got, err := watchFake(t, &fake{rate: 100}, func(b workload.Bin) error { bins = append(bins, b); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(watchFake(t, &fake{rate: 100}, func(b workload.Bin) error { bins = append(bins, b); return nil }))(t)
 	v := got.Values
 	n, wall := v["transactions"], v["transactions"]/v["transactions_per_s"]
 	if n < 200 || got.Operations != int64(n) || v["arrivals"] != n || wall < 1.9 || wall > 3 {

@@ -187,9 +187,7 @@ func TestApplication(t *testing.T) {
 		return nil
 	}
 	got, err := s.Run(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	v := got.Values
 	// What came after the last look is not seen.
 	if looks != 3 || v["transactions"] != 200 || v["arrivals"] != 200 || got.Operations != 200 ||
@@ -221,27 +219,29 @@ func TestApplication(t *testing.T) {
 	}
 }
 
-// TestTeller: a command that does not tell a time is one clear error.
+// TestTeller: a command that does not tell a time is one clear error, and so is one that takes too long.
 func TestTeller(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		command []string
+		command []workload.Word
 		want    string
+		limit   time.Duration
 	}{
-		{[]string{"echo", "fast"}, "the latency command: "},
-		{[]string{"echo", "-1"}, "which is no time in seconds"},
-		{[]string{"echo", "1 2"}, "the latency command: "},
-		{[]string{"false"}, "the latency command: false: exit status 1"},
-		{[]string{"sleep", "30"}, "took longer than its limit, 1.00 s"},
-		{[]string{"no-such-program"}, "the latency command: "},
+		{[]workload.Word{"echo", "fast"}, "the latency command: ", time.Minute},
+		{[]workload.Word{"echo", "-1"}, "which is no time in seconds", time.Minute},
+		{[]workload.Word{"echo", "1 2"}, "the latency command: ", time.Minute},
+		{[]workload.Word{"false"}, "the latency command: false: exit status 1", time.Minute},
+		{[]workload.Word{"sleep", "300"}, "took longer than its limit, 1.00 s", time.Second},
+		{[]workload.Word{"no-such-program"}, "the latency command: ", time.Minute},
 	} {
-		t.Run(strings.Join(c.command, " "), func(t *testing.T) {
-			t.Parallel()
-			s, r := openSession(t, map[string]any{"service": itself(), "for": "2s", "every": "1s", "latency": c.command})
-			if _, err := s.Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) ||
-				strings.Contains(err.Error(), "\n") {
-				t.Error(err)
-			}
-		})
+		cfg := workload.Config{Dir: t.TempDir(), Work: t.TempDir()}
+		told := testkit.Must(newTeller(t.Context(), cfg, c.command, c.limit))(t)
+		_, err := told.read(t.Context(), workload.Request{})
+		testkit.Fails(t, err, c.want, c.command)
+		if strings.Contains(fmt.Sprint(err), "\n") {
+			t.Error(err)
+		}
 	}
+	s, r := openSession(t, map[string]any{"service": itself(), "for": "2s", "every": "1s", "latency": []string{"false"}})
+	testkit.Refused(s.Run(t.Context(), r))(t, "the latency command")
 }

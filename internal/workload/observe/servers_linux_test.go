@@ -34,12 +34,9 @@ func near(t *testing.T, what string, got, want, most float64) {
 
 func startPostgres(t *testing.T) (s *privatedb.Server, dsn string) {
 	t.Helper()
-	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL,
+	s = testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL,
 		privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on",
-			"track_io_timing": "on", "autovacuum": "off"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+			"track_io_timing": "on", "autovacuum": "off"}}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"
 }

@@ -150,9 +150,7 @@ func TestCellRun(t *testing.T) {
 	on := twoCPUs(t)
 	c := Cell{Threads: []Thread{{on[0], Lock}, {on[1], Scan}}, ScanSize: 1 << 20}
 	did, seconds, err := c.Run(time.Millisecond, 20*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if len(did) != 2 || seconds < 0.02 || did[0].Acquisitions == 0 || did[1].Acquisitions != 0 || did[1].Bytes == 0 {
 		t.Errorf("%+v in %g s", did, seconds)
 	}

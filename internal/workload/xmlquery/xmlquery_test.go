@@ -121,18 +121,14 @@ func TestShredRefuses(t *testing.T) {
 func TestSameSumAtEveryDegree(t *testing.T) {
 	table := generate(t, 300<<10, 3)
 	want, _, err := Query(context.Background(), table, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if want.Rows < 500 || want.Check == 0 {
 		t.Fatalf("too little was summed: %+v", want)
 	}
 	for _, degree := range []int{2, 3, 4, 8, 64} {
 		for _, passes := range []int{1, 3} {
 			got, took, err := Query(context.Background(), table, degree, passes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got.Rows != want.Rows*int64(passes) || got.Check != want.Check*uint64(passes) {
 				t.Errorf("degree %d, %d passes: %+v, one pass gives %+v", degree, passes, got, want)
 			}
@@ -150,9 +146,7 @@ func TestEveryColumnCounts(t *testing.T) {
 		`<price>3.00</price><discount>4.0</discount><due>2024-01-01</due><hazard class="5"/></item></items><note>n</note></order>`
 	sum := func(doc string) Sum {
 		got, _, err := Query(context.Background(), NewTable([]byte(doc)), 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return got
 	}
 	want := sum(base)
