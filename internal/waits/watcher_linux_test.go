@@ -105,7 +105,7 @@ func query(r, address string) {
 			panic(err)
 		}
 		_ = unix.Sendto(fd, []byte{0}, 0, server)
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 300)
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100)
 		_ = unix.Close(fd)
 	}
 }
