@@ -233,7 +233,7 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 		}
 		add("transactions", text)
 	case r.TransactionsHigh > 0:
-		add("transactions", fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow,
+		add("transactions", fmt.Sprintf("from %d to %d: the server has no count of them alone", r.TransactionsLow,
 			r.TransactionsHigh))
 	}
 	add("source", l.Source)

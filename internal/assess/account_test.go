@@ -113,7 +113,7 @@ func TestNothingRan(t *testing.T) {
 func TestUncountedTransactions(t *testing.T) {
 	for want, change := range map[string]func(*explain.Report){
 		"1000 (100 /s), 30.0 ms active time each; estimated from commits, at most 4000  [": func(r *explain.Report) { r.TransactionsLow, r.TransactionsHigh = 1000, 4000 },
-		"from 1000 to 4000: the server does not count them": func(r *explain.Report) {
+		"from 1000 to 4000: the server has no count of them alone": func(r *explain.Report) {
 			r.Transactions, r.TransactionsLow, r.TransactionsHigh = -1, 1000, 4000
 		},
 		"1000 (100 /s), 30.0 ms active time each  [": func(*explain.Report) {},

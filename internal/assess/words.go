@@ -233,7 +233,7 @@ func (m *Minute) act(l *lever.Lever) string {
 	case (l.Name == lever.CPUs || l.Name == lever.Steal) && l.Next.Command == "" && l.Next.Note != "":
 		return l.Next.Note
 	case l.Name == lever.Quota && m.Quota != nil:
-		return fmt.Sprintf("raise its CPU quota, which is %.3g CPUs", m.Quota.CPUs)
+		return fmt.Sprintf("lift its CPU quota, which is %.3g CPUs", m.Quota.CPUs)
 	case l.Name == lever.Limit && m.worst() != nil:
 		s, limit, _ := m.worst().beyond()
 		return fmt.Sprintf("raise the %s, which was exceeded for %s of %s", limit, result.Format(s, "s"),
@@ -256,7 +256,7 @@ func (t *Taker) unless() string {
 var change = map[string]string{
 	lever.Clock: "let its CPUs run at a faster clock", lever.Idle: "use shallower idle states",
 	lever.SMT: "give it cores of its own", lever.CPUs: "give it more CPUs",
-	lever.Neighbour: "move or limit other programs", lever.Quota: "raise its CPU quota",
+	lever.Neighbour: "move or limit other programs", lever.Quota: "lift its CPU quota",
 	lever.Limit: "raise the cloud's limit", lever.Steal: "take no CPUs from this guest",
 	lever.Log:  "use a faster log device",
 	lever.Data: "use faster data disks", lever.Network: "use fewer round trips", lever.Memory: "give it more memory",

@@ -179,7 +179,7 @@ func TestUntold(t *testing.T) {
 func TestQuota(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 70, explain.DatabaseCPU: 30})
 	m.Service, m.Throttled = service.Service{Kind: service.Cgroup, Name: "/shop"}, new(40.0)
-	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Raise its CPU quota: likely 40 % less time"; !strings.Contains(got, want) {
+	if got, want := m.Verdict(m.Levers()), " for a CPU; on CPU 30 %. Lift its CPU quota: likely 40 % less time"; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	*m.Throttled = 1

@@ -103,10 +103,11 @@ type Session struct {
 	Times      int    // as so many of them; 0: one
 }
 
-// The events that are not waits. A vendor that cannot separate running from runnable uses
-// Executing.
+// The events that are not waits. A session that shows no wait is Running until CPU time is counted. A vendor that
+// cannot separate running from waits uses Executing.
 const (
 	OnCPU     = "on CPU"
+	Running   = "on CPU or ready"
 	CPUQueue  = "waiting for a CPU"
 	Executing = "executing"
 )

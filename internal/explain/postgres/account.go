@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
+
+	"github.com/prometheus/procfs"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
@@ -54,7 +57,41 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	if s.threads != nil {
 		s.cpu(g, &a)
 	}
+	s.workers(g, &a)
 	return a
+}
+
+// own is how many transactions a parallel worker is counted for: to reach its database, and to take over its leader's
+// state (InitPostgres, ParallelWorkerMain). That in which it works is its leader's.
+const own = 2
+
+// workers leaves open how many transactions there were where parallel workers may have had many of them. Nobody counts
+// those before 18, but the processes that this host has begun.
+func (s *Source) workers(g explain.Growth, a *explain.Account) {
+	if s.parallel == 0 {
+		return
+	}
+	most := float64(a.Transactions)
+	if since := time.Since(s.begun.at).Seconds(); s.threads != nil && since > 0 {
+		if now, err := forks(); err == nil && s.begun.err == nil {
+			most = min(most, own*(now-s.begun.forks)*g.Seconds/since)
+		}
+	}
+	if most < 0.1*float64(a.Transactions) {
+		return
+	}
+	a.Transactions, a.TransactionsLow, a.TransactionsHigh = -1, a.Transactions-int64(most), a.Transactions
+	a.Missing = append(a.Missing, "how many transactions there were: the server counts two more for each parallel worker")
+}
+
+// forks is how many processes and threads this host has begun since it booted (proc_stat(5)).
+func forks() (float64, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0, err
+	}
+	s, err := fs.Stat()
+	return float64(s.ProcessCreated), err
 }
 
 // reads takes the time of data reads: from 16 on that of clients, before that of all

@@ -21,7 +21,7 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 	case state == "idle", (state == "" || state == "starting") && strings.EqualFold(kind, "client"): // who has not logged in yet
 		return explain.Idle, "Client:ClientRead"
 	case kind == "":
-		return explain.DatabaseCPU, explain.OnCPU
+		return explain.DatabaseCPU, explain.Running
 	}
 	e := strings.ToLower(event)
 	switch strings.ToLower(kind) {
@@ -75,6 +75,7 @@ func WaitsForLog(part explain.PartName, event string) bool {
 // meanings of events in our words, by lower-case name.
 var meanings = map[string]string{
 	"on cpu":                      "runs on a CPU",
+	"on cpu or ready":             "runs on a CPU, or waits for one",
 	"waiting for a cpu":           "ready to run, no CPU is free",
 	"client:clientread":           "the application works",
 	"client:clientwrite":          "the application reads slowly",

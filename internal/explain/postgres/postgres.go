@@ -43,13 +43,18 @@ type Source struct {
 	untold          int               // sessions at once whose state did not show
 	looked          bool              // its memory showed them all
 	parallel, shots int
-	own, asked      int64           // our backend, 0 where it is not known, and the transactions that it made for us
-	server          int             // the postmaster
-	waited          time.Duration   // for its answers
-	known           map[string]bool // questions that are prepared, each in a transaction too; nil: none is
-	open            float64         // s, of clients' transactions that were open at the last sample
-	early           float64         // the same at the first count
-	readings        []reading
+	begun           struct { // a recording
+		at    time.Time
+		forks float64
+		err   error
+	}
+	own, asked int64           // our backend, 0 where it is not known, and the transactions that it made for us
+	server     int             // the postmaster
+	waited     time.Duration   // for its answers
+	known      map[string]bool // questions that are prepared, each in a transaction too; nil: none is
+	open       float64         // s, of clients' transactions that were open at the last sample
+	early      float64         // the same at the first count
+	readings   []reading
 }
 
 // flush is how old a transaction has to be, in s, that a session's counters lag behind:
@@ -344,6 +349,8 @@ func (s *Source) Begin() {
 	}
 	s.looked = false
 	s.untold, s.parallel, s.shots, s.peak, s.open, s.early, s.readings = 0, 0, 0, 0, 0, 0, nil
+	s.begun.at = time.Now()
+	s.begun.forks, s.begun.err = forks()
 }
 
 // Process implements explain.Hosted.
