@@ -29,6 +29,9 @@ var does = map[explain.PartName]string{
 // mean much.
 const hardly = 0.01
 
+// seldomActive is the share from which nobody asks whether it was idle.
+const seldomActive = 0.05
+
 // An answer has so many sentences, of so many words, at most.
 const (
 	mostSentences = 3
@@ -66,6 +69,14 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 			who = "besides: " + rest
 		}
 		return given(append(joined(set), who))
+	}
+	if share := m.Report.Busy / m.Report.Wall; share >= hardly && share < seldomActive {
+		most, _, _ := strings.Cut(goes, "; ")
+		seldom := fmt.Sprintf("%s was active for only %s of %s, and %s", m.subject(), result.Format(m.Report.Busy, "s"),
+			result.Format(m.Report.Wall, "s"), strings.TrimPrefix(most, m.subject()+" "))
+		if len(strings.Fields(seldom)) <= mostWords {
+			goes = seldom
+		}
 	}
 	says := []string{goes}
 	if untold {

@@ -181,7 +181,7 @@ const lateMost = 0.02
 
 // late says how far the count of transactions may be off, where that matters.
 func (r *Report) late() {
-	if off := r.Late / float64(max(1, r.Transactions)); off > lateMost {
+	if off := r.Late / float64(max(1, r.Transactions)); r.Transactions >= 0 && off > lateMost {
 		r.Missing = append(r.Missing,
 			fmt.Sprintf("transactions of the last second: sessions tell of theirs up to 1 s late, so that "+
 				"the count may be off by up to %.0f %%; of a longer time, by less", min(100, 100*off)))

@@ -82,7 +82,7 @@ func (f *findings) pauses() explain.Finding {
 		Number: seconds, Unit: "s", N: int64(b.Share.N), Explains: &share,
 		AtMost: result.Finite(min(1, max(seconds, f.Highest(explain.Locks, explain.Application))/f.Busy))}
 	if x.Text, x.Step = f.Idler(b, share); f.Vendor == "MariaDB" {
-		x.Step += "; to end all such: set global idle_transaction_timeout = 10"
+		x.Step += "; to end every session that sits still for longer: set global idle_transaction_timeout = 10"
 	}
 	return x
 }

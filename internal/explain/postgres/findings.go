@@ -106,7 +106,7 @@ func (f *findings) pauses() (x explain.Finding, ok bool) {
 	x.Number, x.Unit, x.N = seconds, "s", int64(b.Share.N)
 	x.Explains, x.AtMost = f.share(seconds), f.upTo(seconds, explain.Locks, explain.Application)
 	x.Text, x.Step = f.Idler(b, *x.Explains)
-	x.Step += "; to end all such: " + alter(x.Parameter, "10s")
+	x.Step += "; to end every session that sits still for longer: " + alter(x.Parameter, "10s")
 	return x, seconds > 0
 }
 
