@@ -17,7 +17,8 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Mover is the process of others, with those that it has started, that read and wrote most on a disk on which the service has files open.
+// Mover is the process of others, with those that it has started, that read and wrote most on a disk on which the
+// service has files open.
 type Mover struct {
 	Taker
 	Runs    string  `json:"runs,omitempty"` // another program, that it has started: what such ones moved is its, too
@@ -109,7 +110,7 @@ func (m *Minute) shares() []explain.Finding {
 	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by, Unit: "of the disk's bytes",
 		N: -1, Plain: true, // it takes CPUs, too
 		AtMost: result.Finite(lever.Unit(m.saving(part).AtMost + m.share(explain.RunQueue).High)),
-		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes %s; %s %s of active time",
+		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes at least %s; %s take %s of active time",
 			result.Format(v.There/max(v.Seconds, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
 			waitsOf[part], result.Share(share.Value)),
 		Step: "have it use another disk or another time" + v.limit()}}
