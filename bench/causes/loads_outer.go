@@ -20,7 +20,7 @@ var ofOuter = []load{
 	{Name: "process that asks by sockets without a peer", Kind: "process", Always: setup{Script: "resolve"},
 		With:    setup{Beside: []string{"/usr/bin/python3 $BIN/job.py answer 0.02"}},
 		Without: setup{Beside: []string{"/usr/bin/python3 $BIN/job.py answer 0"}},
-		First:   []string{`~^\?/udp`}, Named: []string{"over UDP", "{beside}"}},
+		First:   []string{"a server over UDP"}, Named: []string{"over UDP", "{beside}"}},
 	{Name: "process and a child that sleeps", Kind: "process", With: setup{Script: "child 0.02"}, Without: setup{Script: "child 0"},
 		First: []string{"programs that it starts"}, Named: []string{"for sleep, which sleeps"}},
 	{Name: "pg and a writer on its disk", Kind: "postgres", Always: setup{Script: own, Clients: 4, Disk: true},

@@ -205,7 +205,10 @@ func (m *Minute) asks(t Taker) bool {
 // asking are the servers whose answers take time, as findings: their own hostlab tells why.
 func (m *Minute) asking() (list []explain.Finding) {
 	for _, a := range m.Asked {
-		who, next := a.at(), "run hostlab assess on that host"
+		who, name, next := a.at(), a.Address, "run hostlab assess on that host"
+		if a.Address == proc.Unnamed {
+			name, next = "a server over UDP", "see in its configuration which server that is, such as one of "+resolvConf
+		}
 		if a.Line > 0 {
 			next = fmt.Sprintf("see whether that server answers, or name another: line %d of %s names it", a.Line, resolvConf)
 		}
@@ -230,7 +233,7 @@ func (m *Minute) asking() (list []explain.Finding) {
 		if requests := m.requests(a, screen.Clean(who)); explains(requests) > explains(f) {
 			f = requests
 		}
-		f.Parameter, f.Part, f.Text, f.Step = a.Address, explain.Peers, f.Text+anew, next
+		f.Parameter, f.Part, f.Text, f.Step = name, explain.Peers, f.Text+anew, next
 		list = append(list, f)
 	}
 	return list

@@ -224,6 +224,8 @@ func TestAskedOverUDP(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10, explain.Peers: 90})
 	m.Connected, m.Asked = false, []Asked{{Address: proc.Unnamed, Seconds: 90}}
 	testkit.Has(t, m.asking()[0].Text, "waits 90 % of its active time for answers from a server over UDP, whose address does not show as the sockets are not connected")
+	testkit.Is(t, "a server over UDP: see in its configuration which server that is, such as one of /etc/resolv.conf",
+		m.asking()[0].Parameter+": "+m.asking()[0].Step)
 	m.Asked[0].PID, m.Asked[0].Name = 812, "named"
 	testkit.Has(t, m.asking()[0].Text, "for answers from named (PID 812), which ended most such waits, over UDP")
 	m.Asked = []Asked{{Address: "10.0.0.2:53/udp", Seconds: 90, Line: 2}}

@@ -17,15 +17,16 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Mover is the process of others, with those that it has started, that read and wrote most on a disk on which the service has files open.
+// Mover is the process of others, with those that it has started, that read and wrote most on a disk on which the
+// service has files open.
 type Mover struct {
 	Taker
 	Runs    string  `json:"runs,omitempty"` // another program, that it has started: what such ones moved is its, too
 	Disk    string  `json:"disk"`
 	Seconds float64 `json:"seconds"` // for which that was counted
-	Bytes   float64 `json:"bytes"`   // that it moved
-	All     float64 `json:"all"`     // that all moved
-	There   float64 `json:"there"`   // on this disk
+	Bytes   float64 `json:"bytes"`   // that it moved on this disk, at least
+	All     float64 `json:"all"`     // that all moved, on any disk
+	There   float64 `json:"there"`   // that all moved on this disk
 	// Ranks is set where the disk's scheduler heeds priorities.
 	Ranks bool `json:"ranks,omitempty"`
 }
@@ -63,12 +64,18 @@ func (now *movers) since(before *movers, members []int, ours map[int]bool) *Move
 		if err != nil {
 			continue // it has just ended
 		}
-		for disk := range proc.DisksOf(family) {
+		its := proc.DisksOf(family)
+		for disk := range its {
 			if !disks[disk] {
 				continue
 			}
 			m := &Mover{Disk: disk, Seconds: now.at.Sub(before.at).Seconds(), Bytes: moved[pid], All: all,
 				There: now.disks[disk] - before.disks[disk]}
+			for other := range its { // as much of it may have gone there
+				if other != disk {
+					m.Bytes = max(0, m.Bytes-(now.disks[other]-before.disks[other]))
+				}
+			}
 			m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
 				Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
 			if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {
@@ -103,8 +110,8 @@ func (m *Minute) shares() []explain.Finding {
 	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by, Unit: "of the disk's bytes",
 		N: -1, Plain: true, // it takes CPUs, too
 		AtMost: result.Finite(lever.Unit(m.saving(part).AtMost + m.share(explain.RunQueue).High)),
-		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes %s; %s %s of active time",
-			result.Format(v.There/max(m.Report.Wall, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
+		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes at least %s; %s take %s of active time",
+			result.Format(v.There/max(v.Seconds, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
 			waitsOf[part], result.Share(share.Value)),
 		Step: "have it use another disk or another time" + v.limit()}}
 }
@@ -116,7 +123,8 @@ func (v *Mover) limit() string {
 	case v.Container != nil:
 		return ", or give " + v.Container.String() + " an I/O limit by its runtime"
 	case strings.HasSuffix(u, ".service") && !strings.Contains(v.Group, "/user@"):
-		return fmt.Sprintf(", or limit it: sudo systemctl set-property --runtime %s IOWriteBandwidthMax='/dev/%s 10M'",
+		return fmt.Sprintf(", or limit it: sudo systemctl set-property --runtime %[1]s "+
+			"IOReadBandwidthMax='/dev/%[2]s 10M' IOWriteBandwidthMax='/dev/%[2]s 10M'; empty values take that back",
 			screen.Word(u), v.Disk)
 	case v.Ranks && v.PID > 1:
 		return fmt.Sprintf(", or have it give way: sudo ionice -c 3 -p %d", v.PID)

@@ -14,13 +14,15 @@ func DisksOf(pids []int) map[string]bool {
 	out, known := map[string]bool{}, map[uint64]bool{}
 	for _, pid := range pids {
 		for fd := range descriptors(pid) {
-			var at unix.Stat_t
-			err := unix.Stat(fmt.Sprintf("/proc/%d/fd/%s", pid, fd), &at)
-			if err != nil || at.Mode&unix.S_IFMT != unix.S_IFREG || known[at.Dev] {
+			// A server of files that is dead, or another user's, is not asked: it might never answer (statx(2)).
+			var at unix.Statx_t
+			err := unix.Statx(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/fd/%s", pid, fd), unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &at)
+			device := unix.Mkdev(at.Dev_major, at.Dev_minor)
+			if err != nil || at.Mode&unix.S_IFMT != unix.S_IFREG || known[device] {
 				continue
 			}
-			known[at.Dev] = true
-			if name := diskOf(at.Dev); name != "" {
+			known[device] = true
+			if name := diskOf(device); name != "" {
 				out[name] = true
 			}
 		}

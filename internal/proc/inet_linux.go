@@ -51,12 +51,6 @@ func (x *inetSocket) serves() bool {
 // inets list the sockets of protocols with ports.
 var inets = map[Protocol]func(pid int) []*inetSocket{TCP: overTCP, UDP: overUDP}
 
-// overTCP are the sockets of a process's network but those that have ended, of which there may be tens of thousands,
-// endedTCP are these, and overUDP are those of UDP.
-func overTCP(pid int) []*inetSocket {
-	return tcpIn(pid, func(state uint64) bool { return state != ended })
-}
-
 // Connection is one end of a TCP connection.
 type Connection struct {
 	Local, Remote net.IP
@@ -64,12 +58,13 @@ type Connection struct {
 	Info          *unix.TCPInfo
 }
 
-// Established are the connections at a port of our own network. Its error is of a kernel that tells no
-// more of them than /proc does.
+// Established are the connections at a port of our own network on which somebody listens. Its error is of a kernel that
+// tells no more of sockets than /proc does. Of connections that are half open or half closed it may tell no more, either
+// (inet_req_diag_fill and inet_twsk_diag_fill in net/ipv4/inet_diag.c).
 func Established(port uint16) (all []Connection, err error) {
 	for _, x := range overTCP(os.Getpid()) {
 		switch {
-		case x.localPort != uint64(port):
+		case x.localPort != uint64(port) || x.state != established && x.state != listening:
 		case x.info == nil:
 			return nil, errors.New("the kernel does not tell round trips (sock_diag)")
 		case x.state == established:
@@ -77,6 +72,12 @@ func Established(port uint16) (all []Connection, err error) {
 		}
 	}
 	return all, nil
+}
+
+// overTCP are the sockets of a process's network but those that have ended, of which there may be tens of thousands;
+// endedTCP are these, and overUDP are those of UDP.
+func overTCP(pid int) []*inetSocket {
+	return tcpIn(pid, func(state uint64) bool { return state != ended })
 }
 
 func endedTCP(pid int) []*inetSocket {
@@ -94,7 +95,7 @@ func tcpIn(pid int, states func(uint64) bool) (all []*inetSocket) {
 	if err != nil {
 		return nil
 	}
-	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // see above
+	for _, list := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} { //nolint:staticcheck // which knows no other
 		lines, _ := list()
 		for _, l := range lines {
 			if states(l.St) {

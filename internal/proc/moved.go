@@ -36,7 +36,7 @@ func CountMoved() Moved {
 func (m Moved) Since(before Moved) map[int]float64 {
 	out, parents := map[int]float64{}, map[int]int{}
 	for id, now := range m {
-		out[id.PID] = now.bytes - before[id].bytes
+		out[id.PID] = max(0, now.bytes-before[id].bytes) // less where it has removed more
 	}
 	for id, was := range before {
 		parents[id.PID] = was.Parent

@@ -317,3 +317,27 @@ func TestOursUntil(t *testing.T) {
 		}
 	}
 }
+
+// Of a connection that its server closed first, the kernel keeps no round trips; others at the port count all the same.
+func TestEstablishedBesideHalfClosed(t *testing.T) {
+	l := testkit.Must(net.Listen("tcp4", "127.0.0.1:0"))(t)
+	defer l.Close()
+	for _, closed := range []bool{true, false} {
+		client := testkit.Must(net.Dial("tcp", l.Addr().String()))(t)
+		defer client.Close()
+		server := testkit.Must(l.Accept())(t)
+		defer server.Close()
+		if closed {
+			testkit.OK(t, server.Close())
+			testkit.Refused(client.Read(make([]byte, 1)))(t, "EOF")
+		}
+	}
+	port := uint16(l.Addr().(*net.TCPAddr).Port) //nolint:gosec // it is a port
+	bare := func(x *inetSocket) bool { return x.localPort == uint64(port) && x.info == nil }
+	for end := testkit.End(t); !slices.ContainsFunc(overTCP(os.Getpid()), bare); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the server's end shows with its round trips")
+		}
+	}
+	testkit.Is(t, 1, len(testkit.Must(Established(port))(t)))
+}

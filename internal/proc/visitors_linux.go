@@ -10,9 +10,9 @@ import (
 // Visitors looks at the connections of processes again and again.
 type Visitors struct {
 	seen         map[uint64]bool    // of TCP, at the last look; nil: there was none
-	ours, others float64            // of those that came since the look before
+	ours, others float64            // of those that came between looks
 	ports        map[uint64]bool    // on which anybody listens: it is ours
-	to           map[string]float64 // of those that were opened since the look before, by server; "": others' own
+	to           map[string]float64 // of those that were opened between looks, by server; "": by others
 	first, last  passed             // at the first look and at the last one
 	came         float64            // over Unix sockets, between lists
 	between      time.Duration      // those, in all

@@ -12,15 +12,19 @@ import (
 type asked struct {
 	next    time.Time // that they may be listed anew
 	servers map[uint64]string
-	// old are those of UDP that are not connected, at the last list: who serves keeps one, and who asks may open one for
-	// each request, as musl's resolver does (res_msend.c).
-	old map[uint64]bool
+	// since is when those of UDP that are not connected came, as of the last list; zero: before the first one, which is
+	// all that is known. Who serves keeps one, and who asks may open one for each request, as musl's resolver does
+	// (res_msend.c).
+	since map[uint64]time.Time
 }
 
 // Nobody lists sockets again for so many times as long as that had a CPU, at least for listEach.
 const (
 	listPause = 400
 	listEach  = time.Second / 10
+	// A resolver gives a request up within this time: two tries of 5 s each (resolv.conf(5)). Who keeps a socket for longer
+	// serves.
+	givesUp = 15 * time.Second
 )
 
 // unlisted begins the name of sockets of a protocol that came after those were listed. A client that connects anew for
@@ -75,13 +79,17 @@ func (w *sockets) server(pid int, fd int64, socket string) string {
 		return unlisted + string(protocol)
 	}
 	began, _ := thread.CPUTime() // of that on which Look runs
-	before := of.old
-	of.servers, of.old = proc.ServersOver(pid, protocol), map[uint64]bool{}
+	before := of.since
+	of.servers, of.since = proc.ServersOver(pid, protocol), map[uint64]time.Time{}
 	for inode, address := range of.servers {
 		if address != proc.Unnamed {
 			continue
 		}
-		if of.old[inode] = true; before == nil || before[inode] {
+		came, known := before[inode]
+		if !known && before != nil {
+			came = time.Now()
+		}
+		if of.since[inode] = came; time.Since(came) > givesUp {
 			of.servers[inode] = ""
 		}
 	}
@@ -89,6 +97,9 @@ func (w *sockets) server(pid int, fd int64, socket string) string {
 	of.next = time.Now().Add(max(listEach, listPause*(now-began)))
 	address := of.servers[inode]
 	of.servers[inode] = address // closed meanwhile, or not connected
+	if _, bare := of.since[inode]; bare && before == nil {
+		return "" // it may ask or serve
+	}
 	kind := begun{pid, unlisted + string(protocol)}
 	if w.fresh[kind] == nil {
 		w.fresh[kind] = map[string]float64{}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,12 +67,22 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	stdout, stderr := &trust.Ends{Keep: keepStdout}, &trust.Ends{Keep: keepStderr}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, graceLeft
+	stdout, err := newOutput(keepStdout)
+	if err != nil {
+		return done, err
+	}
+	defer stdout.close()
+	stderr, err := newOutput(keepStderr)
+	if err != nil {
+		return done, err
+	}
+	defer stderr.close()
+	cmd.Stdout, cmd.Stderr = stdout.w, stderr.w
 
 	left := adopt()
 	begin := time.Now()
 	p, err := proc.Start(cmd)
+	_, _ = stdout.w.Close(), stderr.w.Close() // the program has its own copies
 	if err != nil {
 		left.end()
 		return done, workload.CannotStart(fmt.Errorf("cannot start %s: %w%s", c.name, trust.Bare(err), startHint(err)))
@@ -81,14 +92,13 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if names := left.end(); !cancelled {
 		done.left = names
 	}
-	if errors.Is(werr, exec.ErrWaitDelay) {
-		if werr = nil; done.left == "" {
-			done.warnings = append(done.warnings,
-				"a process that it started still holds its output open; what that prints is not read")
-		}
+	open := []bool{stdout.end(), stderr.end()}
+	if done.left == "" && slices.Contains(open, true) {
+		done.warnings = append(done.warnings,
+			"a process that it started still holds its output open; what that prints is not read")
 	}
 	done.usage = usageOf(cmd.ProcessState)
-	done.stdout, done.stderr = stdout.Kept(), stderr.Kept()
+	done.stdout, done.stderr = stdout.kept.Kept(), stderr.kept.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
 		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name),
 			done.wall.Round(time.Millisecond)), err},

@@ -171,6 +171,9 @@ func TestApplication(t *testing.T) {
 	given := map[string]any{"service": itself(), "url": at, "histogram": "took_seconds", "for": "3s", "every": "1s",
 		"latency": []string{"echo", "0.25"}}
 	s, r := openSession(t, given)
+	mine := s.(*session)
+	testkit.OK(t, mine.connect(t.Context(), r.Params.(*Params)))
+	mine.teller.limit = time.Minute // a busy machine may take longer than a second to start echo
 	for range 50 {
 		a.serve(1, 0.03) // before the run
 	}
@@ -189,32 +192,33 @@ func TestApplication(t *testing.T) {
 	got, err := s.Run(t.Context(), r)
 	testkit.OK(t, err)
 	v := got.Values
-	// What came after the last look is not seen.
-	if looks != 3 || v["transactions"] != 200 || v["arrivals"] != 200 || got.Operations != 200 ||
+	// What came after the last look is not seen. A busy machine may look less often.
+	n := float64(100 * (looks - 1))
+	if looks < 2 || looks > 3 || v["transactions"] != n || v["arrivals"] != n || float64(got.Operations) != n ||
 		math.Abs(v["latency_mean"]-0.015) > 1e-9 || v["latency_p99"] <= 0.01 || v["latency_p99"] > 0.02 ||
 		v["latency"] != 0.25 {
 		t.Errorf("%d looks: %+v", looks, got)
 	}
-	if v["cpu_s"] <= 0 || math.Abs(v["cpu_per_transaction"]-v["cpu_s"]/200) > 1e-9 || got.Missing["log_wait_s"] == "" ||
+	if v["cpu_s"] <= 0 || math.Abs(v["cpu_per_transaction"]-v["cpu_s"]/n) > 1e-9 || got.Missing["log_wait_s"] == "" ||
 		len(got.Warnings) > 0 {
 		t.Errorf("%+v", got)
 	}
-	r.Look = nil
-	time.AfterFunc(1500*time.Millisecond, func() { // it restarts
+	delete(given, "latency")
+	s, r = openSession(t, given)
+	r.Look = func(workload.Bin) error { // it restarts
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		clear(a.counts[0])
 		clear(a.counts[1])
-	})
-	if _, err := s.Run(t.Context(), r); err == nil ||
-		!strings.HasSuffix(err.Error(),
-			"the histogram counts fewer requests than before: the application restarted, or someone reset it") {
-		t.Errorf("restarted: %v", err)
+		return nil
 	}
+	testkit.Refused(s.Run(t.Context(), r))(t,
+		"the histogram counts fewer requests than before: the application restarted, or someone reset it", "restarted")
+	r.Look = nil
 	// The next run begins anew, and finds no request.
 	if got, err = s.Run(t.Context(), r); err != nil ||
-		!strings.HasPrefix(got.Missing["cpu_per_transaction"], "the service did no transaction in 3") ||
-		!strings.HasPrefix(got.Missing["latency_p99"], "the application counted no request in 3") {
+		!strings.HasPrefix(got.Missing["cpu_per_transaction"], "the service did no transaction in ") ||
+		!strings.HasPrefix(got.Missing["latency_p99"], "the application counted no request in ") {
 		t.Errorf("without requests: %v, %+v", err, got)
 	}
 }
