@@ -388,7 +388,7 @@ func worst(hosts []*Host) (out *Worst) {
 		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })
 		if best != nil && lost(best) < lost(of)/2 {
 			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
-			w.Here, w.What = true, "here: what differs from " + best.Name + ", which has the same hardware and loses less"
+			w.Here, w.What = true, "here: what differs from "+best.Name+", which has the same hardware and loses less"
 		}
 		return w
 	}
@@ -402,7 +402,8 @@ func worst(hosts []*Host) (out *Worst) {
 	if n == 0 {
 		return nil
 	}
-	return &Worst{Host: of.Name, Others: others, Type: "hostlab check --explain " + first, What: "on " + of.Name + ": " + first,
+	return &Worst{Host: of.Name, Others: others, Type: "hostlab check --explain " + first,
+		What: "on " + of.Name + ": " + first,
 		Why: fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"), check.Severities[top-1], first,
 			CheckTitle(first))}
 }
