@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +68,7 @@ With --exit-status, the highest that any of the experiments asks for:
   hostlab report monday friday --exit-status; test $? -eq 10 && echo "an effect"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("report needs the directory of an experiment, as in 'hostlab report DIR'")
+				return usagef("report needs the directory of an experiment, as in 'hostlab report DIR'%s", latest())
 			}
 			if slices.Contains(args, "") {
 				return usagef("the name of a directory is empty; is a variable unset?")
@@ -119,12 +121,35 @@ func loadRecords(dirs []string) (out []*store.Record, err error) {
 			return nil, usagef("%s is named twice", dir)
 		}
 		r, err := store.Load(dir)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Base(dir) == dir { // a name, no path
+			if state, e := stateDir(); e == nil {
+				if kept, e := store.Load(filepath.Join(state, dir)); e == nil {
+					r, err = kept, nil
+				}
+			}
+			if err != nil {
+				return nil, usagef("%w%s", err, latest())
+			}
+		}
 		if err != nil {
 			return nil, usageError{err}
 		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// latest says where records are that nobody gave a directory, and which is the newest; "": there is no such place.
+func latest() string {
+	state, err := stateDir()
+	if err != nil {
+		return ""
+	}
+	newest := store.Latest(state)
+	if newest == "" {
+		return "; there is no record in " + screen.Clean(state) + ", where 'hostlab run' puts them"
+	}
+	return "; records are in " + screen.Clean(state) + ", the latest: hostlab report " + screen.Operand(newest)
 }
 
 // loadSet reads and analyses the experiments.
@@ -134,8 +159,8 @@ func loadSet(dirs []string) (*effects.Set, error) {
 		return nil, err
 	}
 	set := &effects.Set{Version: versionText()}
-	for i, r := range records {
-		dir := dirs[i]
+	for _, r := range records {
+		dir := r.Dir
 		one := effects.Report{Dir: dir, Analysis: analysis.Analyse(r.Experiment, r.Runs, r.End), Study: r.Study, Runs: r.Runs,
 			Warnings: r.Warnings}
 		if open := r.Changed(); len(open) > 0 {

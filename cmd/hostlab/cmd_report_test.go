@@ -43,6 +43,8 @@ func reported(t testing.TB, args ...string) (status int, out, errs string) {
 
 func TestReportStatus(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	kept := record(t, filepath.Join(dir, "hostlab", "kept"), pages.Gzip())
 	gzip := record(t, filepath.Join(dir, "gzip"), pages.Gzip())
 	null := record(t, filepath.Join(dir, "null"), pages.Null())
 	noisy := record(t, filepath.Join(dir, "noisy"), pages.Noisy())
@@ -71,6 +73,9 @@ func TestReportStatus(t *testing.T) {
 		{[]string{gzip, "--format", "csv"}, 10, "response.wall.s"},
 		{[]string{gzip, "--format", "html"}, 10, "<!DOCTYPE html>"},
 		{nil, 2, "needs the directory"},
+		{nil, 2, "the latest: hostlab report " + kept},
+		{[]string{"kept"}, 10, "costs more than 1: wall time in a typical run +47."},
+		{[]string{"kept-not"}, 2, "the latest: hostlab report " + kept},
 		{[]string{""}, 2, "is empty"},
 		{[]string{gzip, gzip + "/"}, 2, "named twice"},
 		{[]string{empty}, 2, "holds no experiment"},

@@ -53,7 +53,12 @@ Exit status: 0 all is restored, 1 something is not, 2 unusable flag or journal.`
 		Example: `  hostlab revert --dry-run
   hostlab revert
   hostlab revert --owner set              # not what an experiment has changed`,
-		Args: noArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("revert restores all that hostlab has changed; with --owner NAME, only what NAME has changed")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.forget && (o.force || o.dryRun || o.kept) {
 				return usagef("--forget excludes --force, --persisted and --dry-run: it changes no setting")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -245,7 +246,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case out == "":
-				return usagef("name the directory to write, such as --out spool")
+				return usagef("name the directory to write: hostlab fleet demo --out spool")
 			case m.Hosts < demo.Least || m.Hosts > demo.Most:
 				return usagef("--hosts %d: expected %d to %d", m.Hosts, demo.Least, demo.Most)
 			}
@@ -259,6 +260,10 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			}
 			fmt.Fprintf(std.out, "%s of %s in %s, %s in %s.planted.json\n", screen.Count(p.Documents, "document"),
 				screen.Count(p.Hosts, "host"), out, screen.Count(len(p.Faults)+3, "planted fault"), out)
+			// a store of its own keeps invented hosts from the user's
+			at := screen.Operand("sqlite:" + filepath.Clean(out) + ".db")
+			fmt.Fprintf(std.out, "Next: hostlab fleet ingest --store %s %s\nthen: hostlab fleet status --store %[1]s\n", at,
+				screen.Operand(out))
 			return nil
 		},
 	}

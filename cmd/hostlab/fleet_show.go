@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
+	"hostlab/internal/screen"
 )
 
 // showing is a command that prints what a store says, in one of the forms.
@@ -59,7 +60,11 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err != nil {
 			return nil, err
 		}
-		return fleet.Status(hosts, n, now, o.stale).Document(), nil
+		sum := fleet.Status(hosts, n, now, o.stale)
+		if w := sum.Worst; w != nil && w.Here && o.store != "" {
+			w.Type += " --store " + screen.Operand(o.store)
+		}
+		return sum.Document(), nil
 	})
 	x.flags(cmd)
 	return cmd

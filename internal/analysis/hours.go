@@ -21,7 +21,7 @@ func (a *Analysis) seen(used []*result.Run) {
 	a.Hours = len(hours)
 }
 
-// When says in how many hours of the day runs were seen, as a sentence beside the verdicts: at other hours, neighbours
+// When says in how many hours of the day runs were seen, as a sentence about the runs: at other hours, neighbours
 // may do other things. "" where no run counts.
 func (a *Analysis) When() string {
 	switch {

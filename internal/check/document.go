@@ -189,10 +189,14 @@ func Tally(results []Result) string {
 	}
 	change := len(ByGain(results, nil))
 	if notes := n(Finding) - change; notes > 0 {
-		more = fmt.Sprintf(", %d something to know%s", notes, more)
+		more = fmt.Sprintf(", %s%s", screen.Count(notes, "note"), more)
 	}
-	return fmt.Sprintf("%s: %d found something to change%s, %d passed, %d could not look, %d do not apply here",
-		screen.Count(len(results), "check"), change, more, n(OK), n(Unknown), n(NotApplicable))
+	blind := ""
+	if u := n(Unknown); u > 0 {
+		blind = fmt.Sprintf(", %d could not look", u)
+	}
+	return fmt.Sprintf("%s: %d found something to change%s, %d passed%s, %d do not apply here",
+		screen.Count(len(results), "check"), change, more, n(OK), blind, n(NotApplicable))
 }
 
 // bySeverity counts findings: "2 high, 1 low".

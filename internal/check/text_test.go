@@ -214,12 +214,12 @@ func TestHeadline(t *testing.T) {
 		headline, more string
 	}{
 		"information": {synced, "No check found anything to change for a production database server.",
-			"1 something to know"},
+			"1 note"},
 		"something to change": {also(synced, func(f *host.Facts) {
 			f.Frequency.NoTurbo = known(true,
 				pstateDir+"/no_turbo")
 		}), "1 setting differs from the recommendation for a production database server: 1 high.",
-			"1 something to know"},
+			"1 note"},
 		"something not seen": {kern(func(k *host.Kernel) { k.Clocksource = denied[string]("current_clocksource") }),
 			"No check found anything to change for a production database server; 1 could not look.", ""},
 	} {

@@ -121,7 +121,7 @@ func lookQuota(f *host.Facts, _ Role) (v view) {
 				screen.Plural(cpus, "CPU", "CPUs"))
 		}
 		if stops.bad {
-			v.bad += fmt.Sprintf("; it was stopped in %.2g %% of the periods",
+			v.bad += fmt.Sprintf("; it was stopped in %.2g %% of the periods since the group was made",
 				100*float64(l.CPUThrottled.Value)/float64(max(periods, 1)))
 			stopped = true
 		}

@@ -173,6 +173,9 @@ func (s *Study) workloadText() string {
 func (s *Study) blocksText() string {
 	cells := combinations(s.Factors)
 	text := screen.Count(cells, "cell")
+	if len(s.Factors) == 1 {
+		text = screen.Count(cells, "level")
+	}
 	if s.Design.Kind == result.SplitPlot {
 		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"),
 			screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
@@ -193,7 +196,7 @@ func (s *Study) blocksText() string {
 	}
 	if n := s.Design.Dwell; n > 0 {
 		text += fmt.Sprintf(
-			"; before \"no practical difference\", %d runs more for each level, which hold it to see whether the host settles",
+			"; to conclude \"no practical difference\", it runs each level %d times more in a row",
 			3*n)
 	}
 	if n := s.Design.AA; n > 0 {

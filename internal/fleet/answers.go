@@ -79,10 +79,12 @@ type StaleHost struct {
 	Seconds float64 `json:"seconds"` // since its last document
 }
 
+func (h *StaleHost) age() time.Duration { return time.Duration(h.Seconds * float64(time.Second)) }
+
 // Status sums hosts up. Those that are not known any more count as such alone.
 func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *Summary {
 	s := &Summary{Head: HeadOf("status"), Hosts: len(hosts), Documents: documents, Findings: []Tally{},
-		Levers: []LeverSum{}, Stale: []StaleHost{}, limit: limit}
+		Levers: []LeverSum{}, Stale: silent(hosts, now, limit), limit: limit}
 	s.Twice = twice(hosts, now, limit)
 	known := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return h.Stale(now, limit) })
 	s.Worst = worst(known)
@@ -95,7 +97,6 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 			s.newest = age
 		}
 		if h.Stale(now, limit) {
-			s.Stale = append(s.Stale, StaleHost{h.Name, now.Sub(h.Last).Seconds()})
 			continue
 		}
 		seen := map[string]bool{}
@@ -144,8 +145,31 @@ func Status(hosts []*Host, documents int, now time.Time, limit time.Duration) *S
 	slices.SortStableFunc(s.Levers, func(a, b LeverSum) int {
 		return cmp.Or(cmp.Compare(b.SecondsPerDay, a.SecondsPerDay), b.Hosts-a.Hosts, strings.Compare(a.Name, b.Name))
 	})
-	slices.SortStableFunc(s.Stale, func(a, b StaleHost) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return s
+}
+
+// silent are the hosts that are not known any more, those first that have been silent for longest.
+func silent(hosts []*Host, now time.Time, limit time.Duration) []StaleHost {
+	out := []StaleHost{}
+	for _, h := range hosts {
+		if h.Stale(now, limit) {
+			out = append(out, StaleHost{h.Name, now.Sub(h.Last).Seconds()})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b StaleHost) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return out
+}
+
+// heard says which hosts have sent nothing for too long.
+func heard(stale []StaleHost, limit time.Duration) string {
+	switch len(stale) {
+	case 0:
+		return "each sent a document in the last " + ago(limit)
+	case 1:
+		return stale[0].Name + " has sent nothing for " + ago(stale[0].age())
+	}
+	return fmt.Sprintf("%s and %s have sent nothing for over %s", stale[0].Name, screen.Count(len(stale)-1, "other"),
+		ago(limit))
 }
 
 func seconds(p Pay) float64 {
@@ -198,10 +222,7 @@ func rank(severity string) int {
 // Document reports the sum.
 func (s *Summary) Document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet of " + screen.Count(s.Hosts, "host"), Data: s}
-	answer := fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(s.Hosts, "host"), len(s.Stale))
-	if len(s.Stale) == 0 {
-		answer = fmt.Sprintf("%s; each sent a document in the last %s.", screen.Count(s.Hosts, "host"), ago(s.limit))
-	}
+	answer := fmt.Sprintf("%s; %s.", screen.Count(s.Hosts, "host"), heard(s.Stale, s.limit))
 	switch {
 	case s.Hosts == 0:
 		answer = `The store holds no document yet. Begin with 'hostlab fleet ingest SPOOL'.`
@@ -256,7 +277,7 @@ func (s *Summary) Document() *document.Document {
 	stale := &document.Table{Columns: document.Headings("host", "last document")}
 	stale.Columns[1].Unit = "s ago"
 	for _, h := range s.Stale {
-		stale.Row(h.Name, document.Number(h.Seconds, ago(time.Duration(h.Seconds*float64(time.Second)))+" ago"))
+		stale.Row(h.Name, document.Number(h.Seconds, ago(h.age())+" ago"))
 	}
 	first := document.Commands{}
 	if w := s.Worst; w != nil && w.Type != "" {
@@ -341,6 +362,7 @@ type Worst struct {
 	Why    string `json:"why"`
 	Type   string `json:"type"` // what to type first
 	What   string `json:"what"` // where to type it, and what that is for
+	Here   bool   `json:"-"`    // it asks this store
 }
 
 // worst is the host that likely loses most active time to one lever; where none is known to lose any, the one with the
@@ -359,22 +381,19 @@ func worst(hosts []*Host) (out *Worst) {
 		return 0
 	}); of != nil && lost(of) > 0 {
 		l := of.FirstLever()
-		w := &Worst{of.Name, others, fmt.Sprintf("sessions together likely lose %s (%s)", ADay(lost(of)),
-			lever.Title(l.Name)),
-			l.Next.Command, "on " + of.Name + ": " + lever.Title(l.Name)}
+		w := &Worst{Host: of.Name, Others: others, Type: l.Next.Command, What: "on " + of.Name + ": " + lever.Title(l.Name),
+			Why: fmt.Sprintf("its sessions likely lose %s, added up (%s)", ADay(lost(of)), lever.Title(l.Name))}
 		// A host of the same hardware that loses least shows more than another look at this one.
 		peers := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return !of.alike(h) })
 		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })
 		if best != nil && lost(best) < lost(of)/2 {
 			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
-			w.What = "here: what differs from " + best.Name + ", which has the same hardware and loses less"
+			w.Here, w.What = true, "here: what differs from "+best.Name+", which has the same hardware and loses less"
 		}
 		return w
 	}
 	of, others := firstOf(hosts, func(a, b *Host) int {
-		top, n, _ := gravest(a)
-		other, m, _ := gravest(b)
-		return cmp.Or(top-other, n-m)
+		return slices.Compare(counts(a), counts(b))
 	})
 	if of == nil {
 		return nil
@@ -383,9 +402,10 @@ func worst(hosts []*Host) (out *Worst) {
 	if n == 0 {
 		return nil
 	}
-	return &Worst{of.Name, others, fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"),
-		check.Severities[top-1], first, CheckTitle(first)), "hostlab check --explain " + first, "on " + of.Name + ": " +
-		first}
+	return &Worst{Host: of.Name, Others: others, Type: "hostlab check --explain " + first,
+		What: "on " + of.Name + ": " + first,
+		Why: fmt.Sprintf("%s of %s severity, first %s (%s)", screen.Count(n, "finding"), check.Severities[top-1], first,
+			CheckTitle(first))}
 }
 
 // alike reports that another host has the same hardware and role, as far as they are known.
@@ -404,6 +424,18 @@ func firstOf(hosts []*Host, order func(a, b *Host) int) (of *Host, others int) {
 		}
 	}
 	return of, others
+}
+
+// counts are how many checks find something on a host by severity, from high to low.
+func counts(h *Host) []int {
+	n := make([]int, check.High-check.Low+1)
+	for i, f := range h.Findings {
+		again := slices.ContainsFunc(h.Findings[:i], func(o Held) bool { return o.Check == f.Check }) // in another role
+		if r := rank(f.Severity) - rank(check.Low.String()); !again && r >= 0 {
+			n[len(n)-1-r]++
+		}
+	}
+	return n
 }
 
 // gravest counts the checks of the highest severity that find something on a host, from medium on, and names the first.

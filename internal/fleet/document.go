@@ -12,6 +12,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hostlab/internal/check"
 	"hostlab/internal/fleet/rollout"
@@ -124,6 +125,10 @@ func Read(body []byte, as string, now time.Time) (*Document, error) {
 	if err := decode(body, &head); err != nil {
 		if len(body) > 0 && body[0] >= 0xef { // Windows' programs
 			return nil, refuse("not JSON: it is UTF-16, or begins with a byte order mark; write it as UTF-8 without one")
+		}
+		first := bytes.TrimSpace(body)[0]
+		if utf8.Valid(body) && first >= ' ' && first != '{' && first != '[' { // a page of text may begin with a number
+			return nil, refuse("this is text; send JSON: add --format json to the command that made it")
 		}
 		return nil, refuse("%s", plainly(err))
 	}

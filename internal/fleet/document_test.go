@@ -50,7 +50,8 @@ func TestRead(t *testing.T) {
 func TestRefused(t *testing.T) {
 	good := body("2026-11-23T11:00:00Z", "db1", "")
 	for name, c := range map[string]struct{ body, as, says string }{
-		"no JSON":        {"hello", "", "not JSON"},
+		"no JSON":        {"hello", "", "this is text; send JSON"},
+		"a page":         {"8 checks: 1 found something", "", "this is text; send JSON"},
 		"nothing":        {" \n", "", "it is empty"},
 		"cut":            {good[:40], "", "not JSON"},
 		"another's":      {`{"a": 1}`, "", "names no kind"},

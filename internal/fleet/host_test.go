@@ -58,7 +58,7 @@ func TestStatusOfTheUnknown(t *testing.T) {
 		len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
 		t.Errorf("%+v", s)
 	}
-	const want = "here is worst off: sessions together likely lose 10 min a day (log device). Begin there. 2 hosts;"
+	const want = "here is worst off: its sessions likely lose 10 min a day, added up (log device). Begin there. 2 hosts;"
 	if got := s.Document().Answer[0].Text; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -92,7 +92,7 @@ func TestUnits(t *testing.T) {
 // After check alone, two hosts are compared by what was found, and the answer says what to send for the rest.
 func TestDiffOfLittle(t *testing.T) {
 	checked := func(name string, checks ...string) Seen {
-		h := &Host{Name: name, Last: now}
+		h := &Host{Name: name, Last: now, Role: check.Development}
 		for _, c := range checks {
 			h.Findings = append(h.Findings, Held{Check: c, Severity: "high"})
 		}
@@ -106,7 +106,7 @@ func TestDiffOfLittle(t *testing.T) {
 	}{
 		{checked("a", "X-001"), checked("b"), `1 check finds something on one of a and b alone. The store has no facts of a or b: ` +
 			`send what 'hostlab facts --format json' prints there.`},
-		{checked("a"), assessed, `0 checks find something on one of a and b alone. The store has no facts of a: ` +
+		{checked("a"), assessed, `The checks find the same on a and b. The store has no facts of a: ` +
 			`send what 'hostlab facts --format json' prints there.`},
 		{assessed, assessed, `b and b differ in 0 settings. The store has no measurements of b or b: ` +
 			`send what 'hostlab assess --format json' prints there.`},
@@ -116,6 +116,12 @@ func TestDiffOfLittle(t *testing.T) {
 			t.Errorf("%v, got %s\nwant %s", err, d.Answer[0].Text, c.want)
 		}
 	}
+	unseen := checked("a")
+	unseen.Role = ""
+	testkit.Has(t, testkit.Must(DiffDocument(unseen, checked("b"), now, time.Hour, nil))(t).Answer[0].Text,
+		"no results of checks of both")
+	hosts := HostsDocument([]*Host{unseen.Host}, now, time.Hour).FirstTable()
+	testkit.Is(t, "not measured", hosts.Rows[0].Cells[5].Text, "a host that sent checks alone")
 	lossy := checked("a")
 	lossy.Levers = []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(7200)}}
 	d := testkit.Must(DiffDocument(lossy, assessed, now, time.Hour, nil))(t)
@@ -150,17 +156,20 @@ func TestWorst(t *testing.T) {
 		want  string
 	}{
 		{[]*Host{host("a", 600), host("b", 7200, "low"), host("c", 0, "high", "high"), gone},
-			"b is worst off: sessions together likely lose 2 h a day (log device). Begin there. 4 hosts;"},
+			"b is worst off: its sessions likely lose 2 h a day, added up (log device). Begin there. 4 hosts;"},
 		{[]*Host{host("a", 600), host("b", 7200), host("c", 7203), host("d", 7201)},
-			"b and 2 others are equally badly off. On b: sessions together likely lose 2 h a day (log device). Begin"},
+			"b and 2 others are equally badly off. On b: its sessions likely lose 2 h a day, added up (log device). Begin"},
 		{[]*Host{host("a", 0, "medium", "medium", "medium"), host("b", 0, "low", "high"), host("c", 0, "high", "high"), gone},
 			"c is worst off: 2 findings of high severity, first X-001 ("},
 		{[]*Host{host("a", 0, "medium"), host("b", 0, "high", "low"), host("c", 0, "high")},
+			"b is worst off: 1 finding of high severity, first X-001 ("},
+		{[]*Host{host("a", 0, "medium"), host("b", 0, "high", "low"), host("c", 0, "high", "low")},
 			"b and 1 other are equally badly off. On b: 1 finding of high severity, first X-001 ("},
 		{[]*Host{host("a", 0, "medium"), host("b", 0, "low", "info")},
 			"a is worst off: 1 finding of medium severity, first X-001 ("},
-		{[]*Host{host("a", 0, "low"), host("b", 0), gone}, "3 hosts; the state of 1 is unknown. Begin with X-001"},
-		{[]*Host{gone}, "1 host; the state of 1 is unknown."},
+		{[]*Host{host("a", 0, "low"), host("b", 0), gone}, "3 hosts; gone has sent nothing for 4 days. Begin with X-001"},
+		{[]*Host{gone}, "1 host; gone has sent nothing for 4 days."},
+		{[]*Host{gone, gone}, "2 hosts; gone and 1 other have sent nothing for over 2 days."},
 		{nil, "The store holds no document yet."},
 	} {
 		s := Status(c.hosts, 5, now, 50*time.Hour)

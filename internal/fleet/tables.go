@@ -29,19 +29,13 @@ type HostRow struct {
 	Stale    bool           `json:"stale"`
 	Service  string         `json:"service"`
 	Findings map[string]int `json:"findings"` // by severity
-	Lever    *string        `json:"lever"`    // worthwhile, and the one that would save most; null: none
+	Lever    *string        `json:"lever"`    // worthwhile, and the one that would save most; null: none, or not measured
 	Verdict  string         `json:"verdict"`
 }
 
 // HostsAnswer says how many hosts there are, and how many are known.
 func HostsAnswer(hosts []*Host, now time.Time, limit time.Duration) []document.Line {
-	stale := 0
-	for _, h := range hosts {
-		if h.Stale(now, limit) {
-			stale++
-		}
-	}
-	return []document.Line{{Text: fmt.Sprintf("%s; the state of %d is unknown.", screen.Count(len(hosts), "host"), stale)}}
+	return []document.Line{{Text: screen.Count(len(hosts), "host") + "; " + heard(silent(hosts, now, limit), limit) + "."}}
 }
 
 // HostsDocument has a row a host.
@@ -55,6 +49,8 @@ func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.
 		first := "none"
 		if l := h.FirstLever(); l != nil {
 			row.Lever, first = &l.Name, lever.Title(l.Name)
+		} else if len(h.Levers) == 0 { // it has sent no assessment
+			first = "not measured"
 		}
 		heard := document.Number(now.Sub(h.Last).Seconds(), ago(now.Sub(h.Last))+" ago")
 		if row.Stale {
@@ -230,8 +226,15 @@ func diffAnswer(a, b Seen, apart []Apart, settings, found int) (answer string) {
 	case facts == "" && measured == "" && settings == 0 && len(apart) > 0:
 		answer = fmt.Sprintf("%s differ in %s; their settings are equal.", both, screen.Count(len(apart), "measurement"))
 	case facts != "" && apart == nil:
-		answer = fmt.Sprintf("%s on one of %s alone.", screen.Plural(found, "check finds something", "checks find something"),
-			both)
+		switch {
+		case a.Role == "" || b.Role == "": // none has looked
+			answer = fmt.Sprintf("The store has no results of checks of both %s.", both)
+		case found == 0:
+			answer = fmt.Sprintf("The checks find the same on %s.", both)
+		default:
+			answer = fmt.Sprintf("%s on one of %s alone.", screen.Plural(found, "check finds something", "checks find something"),
+				both)
+		}
 	case facts != "":
 		answer = fmt.Sprintf("%s differ in %s.", both, screen.Count(len(apart), "measurement"))
 	case measured != "":

@@ -94,7 +94,7 @@ func TestLoadsAreNamed(t *testing.T) {
 func TestBoundsThatCannotCarry(t *testing.T) {
 	a := ask(t, "sap", "sap-dialog", []string{"hwp", "balanced"}, []float64{0.7}, false)
 	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s,
-		"its lowest frequency cannot carry this workload at 70 % load") || strings.Contains(s, "unknown") {
+		"its lowest frequency cannot carry sap-dialog at 70 % load") || strings.Contains(s, "unknown") {
 		t.Error(s)
 	}
 	if len(a.Sensitivity) == 0 {

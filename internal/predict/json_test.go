@@ -45,7 +45,7 @@ var asked map[string]*predict.Answer
 func TestAnswerFirst(t *testing.T) {
 	a := cases(t)["guest"].Document().Answer
 	first, last := a[0].Text, a[len(a)-1].Text
-	if !strings.Contains(first, "would cost") || !strings.HasPrefix(last, "The hypervisor's host decides") {
+	if !strings.Contains(first, "would take") || !strings.HasPrefix(last, "The hypervisor's host decides") {
 		t.Errorf("%s\n%s", first, last)
 	}
 }

@@ -107,7 +107,7 @@ func TestHostDecides(t *testing.T) {
 			t.Error("the policy has its name twice")
 		}
 		if at, answer := strings.Index(page.String(), template.HTMLEscapeString(begin)),
-			strings.Index(page.String(), ">Linux schedutil"); answer < 0 || at < answer {
+			strings.Index(page.String(), ">Under Linux schedutil"); answer < 0 || at < answer {
 			t.Errorf("the page says it at %d, the answer at %d", at, answer)
 		}
 		var d struct {

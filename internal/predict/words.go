@@ -56,23 +56,33 @@ func (a *Answer) cost() string {
 	case 2:
 		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
 		if !high.Known() {
-			return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: its lowest frequency cannot carry this workload%s, "+
-				"its highest takes %s the step time of %s.", policy, at(c), low.Text(), a.Baseline.Name)
+			return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: its lowest frequency cannot carry "+
+				"%s%s; under its highest, steps take %s as long as under %s.", policy, a.Workload.Name, at(c), low.Text(),
+				a.Baseline.Name)
 		}
-		return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: %s to %s the step time of %s%s.",
-			policy,
-			low.Text(), high.Text(), a.Baseline.Name, at(c))
+		return fmt.Sprintf("The hardware chooses the clock of %s, so there are only bounds: steps of %s would take %s to %s "+
+			"as long as under %s%s.", policy, a.Workload.Name, low.Text(), high.Text(), a.Baseline.Name, at(c))
 	}
 	if len(rows[0].Responses) == 0 {
-		return fmt.Sprintf("%s cannot carry this workload%s: its queue would grow without end.", policy, at(c))
+		return fmt.Sprintf("%s cannot carry %s%s: its queue would grow without end.", policy, a.Workload.Name, at(c))
 	}
 	step, cpu := a.ratio(model.StepTime), a.ratio(Headline)
-	cost := "would cost"
+	little := ""
 	if cpu.Low <= 1.02 && cpu.High >= 0.98 && step.Low <= 1.02 && step.High >= 0.98 {
-		cost = "would cost almost nothing:"
+		little = ", so it costs almost nothing"
 	}
-	return fmt.Sprintf("%s %s %s the CPU time and %s the step time of %s%s (simulated, n %d).", policy, cost, cpu.Brief(),
-		step.Brief(), a.Baseline.Name, at(c), step.N)
+	return fmt.Sprintf("Under %s, steps of %s would take %s and %s than under %s%s%s (simulated, n %d).", policy,
+		a.Workload.Name, than(step, "longer", "shorter"), than(cpu, "more CPU time", "less CPU time"), a.Baseline.Name,
+		at(c), little, step.N)
+}
+
+// than says a ratio as a difference, with its interval.
+func than(ratio result.Estimate, more, less string) string {
+	e := ratio.Map(func(v float64) float64 { return v - 1 }).Percent()
+	if e.Value < 0 {
+		return e.Negated().Brief() + " " + less
+	}
+	return e.Brief() + " " + more
 }
 
 // vanishes says where an effect ends, as a predicate. The load at which it does lies between the

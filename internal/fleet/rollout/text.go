@@ -21,11 +21,16 @@ type Typed struct {
 }
 
 func (t Typed) gate(wave int) string {
-	line := "hostlab fleet rollout gate " + screen.Operand(t.Plan) + " --wave " + strconv.Itoa(wave)
-	if t.Store != "" {
-		line += " --store " + screen.Operand(t.Store)
+	return "hostlab fleet rollout gate " + screen.Operand(t.Plan) + " --wave " + strconv.Itoa(wave) + t.store()
+}
+
+func (t Typed) ingest() string { return "hostlab fleet ingest SPOOL" + t.store() }
+
+func (t Typed) store() string {
+	if t.Store == "" {
+		return ""
 	}
-	return line
+	return " --store " + screen.Operand(t.Store)
 }
 
 // set is what is typed on a host.
@@ -59,7 +64,7 @@ func (p *Plan) next(wave int, t Typed) document.Commands {
 	return document.Commands{
 		{Why: "on " + named(p.Waves[wave-1].Hosts) + p.effects(), Line: p.set()},
 		{Why: "then collect 'hostlab verify --format json' from them, and 'hostlab assess' from all hosts of the plan",
-			Line: "hostlab fleet ingest SPOOL"},
+			Line: t.ingest()},
 		{Why: "then judge the wave", Line: t.gate(wave)},
 	}
 }
@@ -327,7 +332,7 @@ func (j *Judged) Document(p *Plan, t Typed) *document.Document {
 		}
 	}
 	if !j.Go && j.Verdict != Harm {
-		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: "hostlab fleet ingest SPOOL"},
+		next = document.Commands{{Why: "measure all hosts of the plan again, then", Line: t.ingest()},
 			{Why: "judge the wave again", Line: t.gate(j.Wave)}}
 	}
 	d := &document.Document{Name: "rollout", Title: fmt.Sprintf("Gate of wave %d: %s", j.Wave, p.Change()),

@@ -270,6 +270,8 @@ func (r *request) hostTable(list []*fleet.Host) *document.Table {
 		if l := h.FirstLever(); l != nil {
 			lever = leverCell(l.Name)
 			saves = perDay(l.SecondsPerDay)
+		} else if len(h.Levers) == 0 { // it has sent no assessment
+			lever = document.Text("not measured")
 		}
 		t.Add(append(cells, lever, saves)...)
 	}

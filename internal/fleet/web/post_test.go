@@ -91,7 +91,7 @@ func TestPost(t *testing.T) {
 	send("newer schema", 422, "use the version that wrote it", sent[0],
 		bytes.Replace(good, []byte(`"schema":4`), []byte(`"schema":99`), 1))
 	send("another's", 422, "names no kind", sent[0], []byte(`{"a": 1}`))
-	send("no JSON", 422, "not JSON", sent[0], []byte(evil))
+	send("no JSON", 422, "this is text; send JSON", sent[0], []byte(evil))
 	send("hostile name", 422, "is not a host name", sent[2], assessment("<b>"+evil, "text", now))
 	send("a plan", 403, "belongs to no host", sent[2], changeBody)
 	send("a bomb", 413, "larger than 16 MiB", sent[0], zipped(t, make([]byte, 100<<20)), "Content-Encoding", "gzip")

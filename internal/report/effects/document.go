@@ -69,9 +69,6 @@ func (r *Report) answer() (out []document.Line) {
 		}
 		out = append(out, document.Line{Text: v + "."})
 	}
-	if s := r.Analysis.When(); s != "" && len(out) > 0 {
-		out = append(out, document.Line{Text: s + ".", Tone: document.Quiet})
-	}
 	return out
 }
 
@@ -93,6 +90,9 @@ func (r *Report) about() []string {
 		stateText(r.Analysis) + "; " + runsText(r.Analysis.Runs) + "."}
 	if s := seenText(r.Analysis); s != "" {
 		out = append(out, s)
+	}
+	if s := r.Analysis.When(); s != "" {
+		out = append(out, s+".")
 	}
 	if s := result.AbsentText(x.Absent); s != "" {
 		out = append(out, "Not on this host: "+s+".")
@@ -198,8 +198,8 @@ func (r *Report) effects() []document.Section {
 		}
 	}
 	return []document.Section{
-		document.Titled("Effects", effectTable(x,
-			"What each change costs. An effect counts if its whole interval lies beyond the margin: the difference that matters, as the study says.", main)),
+		document.Titled("Effects", effectTable(x, "What each change costs. An effect counts if its whole interval lies beyond "+
+			leastOf(main)+", the least that matters (set in the study).", main)),
 		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.",
 			rest)).On(document.Page).Closed(),
 		document.Titled("Interactions", effectTable(x, interactionLead(inter), inter)),
@@ -211,6 +211,21 @@ func (r *Report) effects() []document.Section {
 func abridged(x *result.Experiment, e *analysis.Effect) bool {
 	_, known := extras[x.Section]
 	return known && !e.Primary() && !interaction(e)
+}
+
+// leastOf is the margin of all effects, or says that each has its own.
+func leastOf(all []*analysis.Effect) string {
+	said := "its margin"
+	for i, e := range all {
+		p := &e.Response
+		switch text := within(p.Margin, p); {
+		case i == 0:
+			said = text
+		case text != said:
+			return "its margin"
+		}
+	}
+	return said
 }
 
 // effectTable has a row for each effect.

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"time"
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
@@ -66,6 +68,18 @@ func loadAs(dir string, ours bool) (*Record, error) {
 		l.record.Warnings = nil
 	}
 	return l.record, nil
+}
+
+// Latest is the directory below dir in which an experiment was begun last; "": none is there.
+func Latest(dir string) (newest string) {
+	heads, _ := filepath.Glob(filepath.Join(dir, "*", headFile)) // which fails for a bad pattern alone
+	var last time.Time
+	for _, head := range heads {
+		if info, err := os.Lstat(head); err == nil && info.ModTime().After(last) {
+			newest, last = filepath.Dir(head), info.ModTime()
+		}
+	}
+	return newest
 }
 
 // loaded is a record with where its logs end.
