@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,8 @@ func (m *Minute) whole(why bool) document.Section {
 	case why:
 		b.Lead += m.chosen()
 	case m.Service.Why != "":
-		b.Lead += fmt.Sprintf(" It is process %d; others run here.", m.Service.PID)
+		b.Lead += fmt.Sprintf(" %s is process %d, and not the only database here.", cmp.Or(m.Report.Vendor, "It"),
+			m.Service.PID)
 	}
 	if !m.Connected && m.Why != "" {
 		b.Lead += " " + lever.Sentence(m.Why)

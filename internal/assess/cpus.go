@@ -318,8 +318,8 @@ func limit(t Taker) lever.Next {
 		for _, pid := range t.Sessions {
 			files += fmt.Sprintf(" /proc/%d/autogroup", pid)
 		}
-		return lever.Next{Command: "echo 19 | sudo tee" + files, Note: "the session of " + name +
-			" gives its CPUs away while others want them; \"echo 0 | sudo tee" + files + "\" takes that back"}
+		return lever.Next{Command: "echo 19 | sudo tee" + files, Note: "all programs in the session of " + name +
+			" run at the lowest priority; \"echo 0 | sudo tee" + files + "\" takes that back"}
 	default: // setpriority(2) reaches one thread alone
 		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), Note: name +
 			" gives its CPUs away while others want them; \"" + each("chrt --all-tasks --other --pid 0", all) + "\" takes that back"}

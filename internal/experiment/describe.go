@@ -196,8 +196,8 @@ func (s *Study) blocksText() string {
 	}
 	if n := s.Design.Dwell; n > 0 {
 		text += fmt.Sprintf(
-			"; to conclude \"no practical difference\", it runs each level %d times more in a row",
-			3*n)
+			"; to conclude \"no practical difference\", it runs the baseline, each level and the baseline "+
+				"again %d times in a row", n)
 	}
 	if n := s.Design.AA; n > 0 {
 		text += fmt.Sprintf("; first %s of the baseline with itself (A/A)", screen.Count(n, "pair"))

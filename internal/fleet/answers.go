@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -328,22 +327,6 @@ func ago(d time.Duration) string {
 		return "less than a minute"
 	}
 	return screen.Count(int(d/time.Minute), "minute")
-}
-
-// Days reads 7d, or a duration.
-func Days(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n <= 0 || n > 36500 {
-			return 0, fmt.Errorf("expected a number of days, such as 7d")
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("expected days or a duration, such as 7d or 36h")
-	}
-	return d, nil
 }
 
 // Named is the host of a name; nil: none.

@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/probe"
@@ -92,4 +94,20 @@ func measurementCell(name string) document.Cell {
 		c.More = []string{said}
 	}
 	return c
+}
+
+// Days reads 7d, or a duration.
+func Days(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n <= 0 || n > 36500 {
+			return 0, fmt.Errorf("expected a number of days, such as 7d")
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("expected days or a duration, such as 7d or 36h")
+	}
+	return d, nil
 }

@@ -23,7 +23,7 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		About: []string{fmt.Sprintf("%s, %s, %.0f s. %s", a.Host, a.Started.Format("2006-01-02 15:04 -07:00"), a.Seconds,
 			written(a))}}
 	again := "hostlab check" + lever.Again(a.Role, a.Facts)
-	warnings, unseen, found := a.Warnings, []string(nil), []string(nil)
+	warnings, unseen, found, more := a.Warnings, []string(nil), []string(nil), 0
 	for i := range a.Levers {
 		if l := &a.Levers[i]; l.Verdict == lever.Unknown {
 			unseen = append(unseen, l.Title())
@@ -38,21 +38,17 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		if m.Report.Hidden {
 			missing := document.Points(document.AtMost(most, m.Report.Missing, "thing")...)
 			d.Sections = append(d.Sections, document.Titled("Not seen", missing))
-		} else if n := len(m.Report.Missing); n > 0 {
-			unseen = append(unseen, screen.Count(n, "more thing"))
+		} else {
+			more = len(m.Report.Missing)
 		}
 	} else {
 		warnings = slices.Concat(BusyWarnings(a.Runs), warnings)
 		d.Sections = lever.Brief(a.Levers, "", most, again, (*lever.Lever).Shown)
 	}
-	var probes []string
 	for _, r := range a.Runs {
 		if r.Skipped != "" || r.Failed != "" {
-			probes = append(probes, r.Probe)
+			unseen = append(unseen, r.Probe)
 		}
-	}
-	if probes != nil {
-		unseen = append(unseen, "probes ("+strings.Join(probes, ", ")+")")
 	}
 	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
 	if few > 0 {
@@ -66,8 +62,13 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		found = append([]string{fmt.Sprintf("%s, %s: %s%s: %s.", f.ID, f.Severity, f.Title, a.whose(f.ID), f.Detail)}, found...)
 	}
 	rest, title := slices.Clone(files), "More"
-	if len(unseen) > 0 {
-		rest = append([]string{"Not seen: " + strings.Join(unseen, ", ") + "."}, rest...)
+	switch said := "Not measured: " + strings.Join(unseen, ", "); {
+	case len(unseen) > 0 && more > 0:
+		rest = append([]string{fmt.Sprintf("%s; %d more: --all.", said, more)}, rest...)
+	case len(unseen) > 0:
+		rest = append([]string{said + "."}, rest...)
+	case more > 0:
+		rest = append([]string{"Not measured: " + screen.Count(more, "thing") + "; --all has the list."}, rest...)
 	}
 	if len(found) > 0 || few == 0 && len(warnings) > 0 {
 		title = "Findings"

@@ -86,8 +86,8 @@ func TestOneScreenSays(t *testing.T) {
 	testkit.OK(t, document.WriteText(&b, Service().Brief(), document.TextOptions{}))
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{"WHERE ITS TIME WENT", "│on CPU 38 %", "WHAT COULD BE GAINED",
-		"lever likely at most verdict", "WHAT TO DO NEXT", "FINDINGS", "STO-002, medium", "max_wal_size", "Not seen: ",
-		"other programs", "1 more thing"} {
+		"lever likely at most verdict", "WHAT TO DO NEXT", "FINDINGS", "STO-002, medium", "max_wal_size", "Not measured: ",
+		"other programs", "1 more: --all"} {
 		testkit.Has(t, text, want, &b)
 	}
 	if strings.Contains(text, "WAIT EVENTS") {
