@@ -95,6 +95,10 @@ func (m *Minute) shares() []explain.Finding {
 	if v == nil || v.There < littleMoved || v.Bytes < half*max(v.All, v.There) {
 		return nil
 	}
+	// A server that it asks writes for it, by any of its processes.
+	if slices.ContainsFunc(m.Asked, func(a Asked) bool { return a.PID != 0 && a.Name == v.Name }) {
+		return nil
+	}
 	part, share := explain.LogWait, m.share(explain.LogWait)
 	if reads := m.share(explain.DataReads); reads.Value > share.Value {
 		part, share = explain.DataReads, reads
