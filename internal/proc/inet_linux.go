@@ -58,7 +58,7 @@ type Connection struct {
 	Info          *unix.TCPInfo
 }
 
-// Established are the connections at a port of our own network on which somebody listens. Its error is of a kernel that
+// Established are the connections at a port of our own network on which a process listens. Its error is of a kernel that
 // tells no more of sockets than /proc does. Of connections that are half open or half closed it may tell no more, either
 // (inet_req_diag_fill and inet_twsk_diag_fill in net/ipv4/inet_diag.c).
 func Established(port uint16) (all []Connection, err error) {
