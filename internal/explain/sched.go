@@ -136,7 +136,7 @@ func (t *Threads) Uses() (list []Use) {
 	}
 	for id, x := range t.tasks {
 		u := Use{ID: id, Run: x.run.Seconds(), Queue: x.queue.Seconds(), Watched: x.at.Sub(x.first).Seconds()}
-		if x.woke > 0 && x.slept >= 0 { // of those that have moved alone, too
+		if x.woke > 0 && x.slept >= 0 { // an idle one is not asked here, either
 			if slept := leaves(id); slept >= x.slept {
 				u.Turn = (x.last[0] - x.woke).Seconds() / float64(slept-x.slept+1)
 			}
