@@ -60,6 +60,21 @@ func (b *blocked) child() *Child {
 	return &Child{longest.On, longest.Does, floats.Sum(seconds)}
 }
 
+// childOf is that of several stretches: the one for which they waited longest, with the waits for all.
+func childOf(list []*Minute) *Child {
+	most := mostOf(list, func(m *Minute) *Child { return m.Child })
+	if most == nil {
+		return nil
+	}
+	most.Seconds = 0
+	for _, m := range list {
+		if m.Child != nil {
+			most.Seconds += m.Child.Seconds
+		}
+	}
+	return most
+}
+
 // parents says that it waits for what it has started.
 func (m *Minute) parents() []explain.Finding {
 	c := m.Child
