@@ -302,6 +302,12 @@ func (o *Other) add(x *Other) {
 	o.Seconds, o.Looks, o.Held = o.Seconds+x.Seconds, o.Looks+x.Looks, o.Held+x.Held
 }
 
+func (g *Greedy) same(x *Greedy) bool { return g.TID == x.TID }
+func (g *Greedy) size() float64       { return g.Seconds }
+func (g *Greedy) add(x *Greedy) {
+	g.Seconds, g.Watched = g.Seconds+x.Seconds, g.Watched+x.Watched
+}
+
 func (c *Child) same(x *Child) bool { return c.Name == x.Name && c.Does == x.Does }
 func (c *Child) size() float64      { return c.Seconds }
 func (c *Child) add(x *Child)       { c.Seconds += x.Seconds }
