@@ -21,9 +21,9 @@ type Child struct {
 
 // its are what such a program may do, in a sentence. What it does on a CPU or for a device is the service's time by
 // itself.
-var its = map[waits.Kind]string{waits.Sleep: "sleeps", waits.Lock: "waits for a lock", waits.Peer: "waits for another program",
-	waits.Poll: "waits for another program", waits.Push: "waits for another program", waits.Stopped: "is stopped",
-	waits.Child: "waits for programs of its own"}
+var its = map[waits.Kind]string{waits.Sleep: "sleeps", waits.Lock: "waits for a lock", waits.Stopped: "is stopped",
+	waits.Peer: "waits for another program", waits.Poll: "waits for another program",
+	waits.Push: "waits for another program", waits.Child: "waits for programs of its own"}
 
 // children are for how long threads that work now and then waited for processes that they had started, s.
 func (b *blocked) children() map[waits.Wait]float64 {
@@ -60,6 +60,21 @@ func (b *blocked) child() *Child {
 	return &Child{longest.On, longest.Does, floats.Sum(seconds)}
 }
 
+// childOf is that of several stretches: the one for which they waited longest, with the waits for all.
+func childOf(list []*Minute) *Child {
+	most := mostOf(list, func(m *Minute) *Child { return m.Child })
+	if most == nil {
+		return nil
+	}
+	most.Seconds = 0
+	for _, m := range list {
+		if m.Child != nil {
+			most.Seconds += m.Child.Seconds
+		}
+	}
+	return most
+}
+
 // parents says that it waits for what it has started.
 func (m *Minute) parents() []explain.Finding {
 	c := m.Child
@@ -70,9 +85,10 @@ func (m *Minute) parents() []explain.Finding {
 	if c.Does == waits.Sleep {
 		step = "look for why that sleeps: no platform shortens it"
 	}
-	return []explain.Finding{{Parameter: "programs that it starts", Part: explain.OtherWaits, Number: c.Seconds, Unit: "s", N: -1,
-		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
-		Text: fmt.Sprintf("%s waits %s of its active time for programs that it starts, most of all for %s, which %s", m.subject(),
-			result.Share(share), screen.Clean(c.Name), its[c.Does]),
+	most := lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)
+	return []explain.Finding{{Parameter: "programs that it starts", Part: explain.OtherWaits, Number: c.Seconds, Unit: "s",
+		N: -1, Explains: &share, AtMost: result.Finite(most),
+		Text: fmt.Sprintf("%s waits %s of its active time for programs that it starts, most of all for %s, which %s",
+			m.subject(), result.Share(share), screen.Clean(c.Name), its[c.Does]),
 		Step: step}}
 }

@@ -25,4 +25,7 @@ func TestChildren(t *testing.T) {
 	m.Connected, m.Service.Name, m.Child = false, "shop", &Child{"sleep", waits.Sleep, 0.7 * m.Report.Busy}
 	testkit.Is(t, "shop waits 70 % of its active time for programs that it starts, most of all for sleep, which sleeps", m.parents()[0].Text)
 	testkit.Has(t, m.parents()[0].Step, "no platform")
+	of := func(name string, seconds float64) *Minute { return &Minute{Child: &Child{name, waits.Sleep, seconds}} }
+	testkit.Same(t, &Child{"sleep", waits.Sleep, 12}, childOf([]*Minute{of("sleep", 3), of("tar", 5), {}, of("sleep", 4)}))
+	testkit.Is(t, true, childOf([]*Minute{{}}) == nil, "none")
 }

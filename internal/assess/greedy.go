@@ -69,24 +69,17 @@ func greedyOf(uses []explain.Use, wall float64) *Greedy {
 
 // greedyIn is the session that was one of them in next to all of several stretches; nil: none was.
 func greedyIn(list []*Minute) *Greedy {
-	by, times := map[int]*Greedy{}, map[int]int{}
+	most := mostOf(list, func(m *Minute) *Greedy { return m.Greedy })
+	times := 0.0
 	for _, m := range list {
-		g := m.Greedy
-		if g == nil {
-			continue
-		}
-		if times[g.TID]++; by[g.TID] == nil {
-			by[g.TID] = new(*g)
-		} else {
-			by[g.TID].Seconds, by[g.TID].Watched = by[g.TID].Seconds+g.Seconds, by[g.TID].Watched+g.Watched
+		if m.Greedy != nil && m.Greedy.same(most) {
+			times++
 		}
 	}
-	for tid, g := range by {
-		if float64(times[tid]) >= full*float64(len(list)) {
-			return g
-		}
+	if times < full*float64(len(list)) {
+		return nil
 	}
-	return nil
+	return most
 }
 
 // titleOf is how a process calls itself, as PostgreSQL's do after their session, or the name of a thread.

@@ -90,8 +90,8 @@ type halts struct {
 	pids  map[int]bool
 }
 
-// Looks at freezers come ten times a second, in a stretch of many once, since each wakes hostlab. Those at processes come
-// more seldom where that takes long: a 2000th of one CPU.
+// Looks at freezers come ten times a second, in a stretch of many once, since each wakes hostlab. Those at processes
+// come more seldom where that takes long: a 2000th of one CPU.
 const haltsPause = 2000
 
 func (o *Options) haltsEach() time.Duration {

@@ -72,7 +72,7 @@ func Merge(list []*Minute) *Minute {
 	out.Traffic, out.Greedy = trafficOf(list), greedyIn(list)
 	out.Reader = mostOf(list, func(m *Minute) *Other { return m.Reader })
 	out.Keeper = mostOf(list, func(m *Minute) *Other { return m.Keeper })
-	out.Child = mostOf(list, func(m *Minute) *Child { return m.Child })
+	out.Child = childOf(list)
 	out.Mover = mostOf(list, func(m *Minute) *Mover { return m.Mover })
 	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)
 	var refused error
@@ -300,6 +300,12 @@ func (o *Other) same(x *Other) bool {
 func (o *Other) size() float64 { return o.Seconds }
 func (o *Other) add(x *Other) {
 	o.Seconds, o.Looks, o.Held = o.Seconds+x.Seconds, o.Looks+x.Looks, o.Held+x.Held
+}
+
+func (g *Greedy) same(x *Greedy) bool { return g.TID == x.TID }
+func (g *Greedy) size() float64       { return g.Seconds }
+func (g *Greedy) add(x *Greedy) {
+	g.Seconds, g.Watched = g.Seconds+x.Seconds, g.Watched+x.Watched
 }
 
 func (c *Child) same(x *Child) bool { return c.Name == x.Name && c.Does == x.Does }

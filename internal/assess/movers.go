@@ -95,6 +95,10 @@ func (m *Minute) shares() []explain.Finding {
 	if v == nil || v.There < littleMoved || v.Bytes < half*max(v.All, v.There) {
 		return nil
 	}
+	// A server that it asks writes for it, by any of its processes.
+	if slices.ContainsFunc(m.Asked, func(a Asked) bool { return a.PID != 0 && a.Name == v.Name }) {
+		return nil
+	}
 	part, share := explain.LogWait, m.share(explain.LogWait)
 	if reads := m.share(explain.DataReads); reads.Value > share.Value {
 		part, share = explain.DataReads, reads
@@ -107,8 +111,8 @@ func (m *Minute) shares() []explain.Finding {
 		who += ", which runs " + screen.Clean(v.Runs) + ","
 	}
 	by := v.Bytes / max(v.All, v.There)
-	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by, Unit: "of the disk's bytes",
-		N: -1, Plain: true, // it takes CPUs, too
+	return []explain.Finding{{Parameter: "another program on its disk", Part: part, Number: by,
+		Unit: "of the disk's bytes", N: -1, Plain: true, // it takes CPUs, too
 		AtMost: result.Finite(lever.Unit(m.saving(part).AtMost + m.share(explain.RunQueue).High)),
 		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes at least %s; %s take %s of active time",
 			result.Format(v.There/max(v.Seconds, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),

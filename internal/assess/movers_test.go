@@ -24,6 +24,9 @@ func TestShares(t *testing.T) {
 	m.Mover.Group = "/system.slice/backup.service"
 	testkit.Has(t, m.shares()[0].Step, "sudo systemctl set-property --runtime backup.service IOReadBandwidthMax='/dev/vda 10M' "+
 		"IOWriteBandwidthMax='/dev/vda 10M'; empty values take that back")
+	m.Asked = []Asked{{PID: 7, Name: "sh"}}
+	testkit.Is(t, 0, len(m.shares()), "a server that it asks")
+	m.Asked = nil
 	m.Mover.Bytes /= 2
 	testkit.Is(t, 0, len(m.shares()), "others move more")
 	m = minute(map[explain.PartName]float64{explain.DatabaseCPU: 99, explain.LogWait: 1})

@@ -19,8 +19,8 @@ import (
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
-	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused, m.within, m.throttled, m.halted, m.slow, m.turns,
-		m.interrupted, m.pushes, m.queues, m.shares, m.greedy, m.parents} {
+	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused,
+		m.within, m.throttled, m.halted, m.slow, m.turns, m.interrupted, m.pushes, m.queues, m.shares, m.greedy, m.parents} {
 		for _, f := range look() {
 			if f.Elsewhere = true; f.Matters() {
 				list = append(list, f)
@@ -42,7 +42,8 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
 	}
-	if len(m.greedy()) == 0 && !slices.ContainsFunc(list, func(f explain.Finding) bool { return f.Parameter == "jit" && f.Plain }) {
+	jit := func(f explain.Finding) bool { return f.Parameter == "jit" && f.Plain }
+	if len(m.greedy()) == 0 && !slices.ContainsFunc(list, jit) {
 		list = append(list, m.heavy()...)
 	}
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move

@@ -136,15 +136,18 @@ func (t *Threads) Uses() (list []Use) {
 	}
 	for id, x := range t.tasks {
 		u := Use{ID: id, Run: x.run.Seconds(), Queue: x.queue.Seconds(), Watched: x.at.Sub(x.first).Seconds()}
-		if slept := leaves(id); x.woke > 0 && x.slept >= 0 && slept >= x.slept {
-			u.Turn = (x.last[0] - x.woke).Seconds() / float64(slept-x.slept+1)
+		if x.woke > 0 && x.slept >= 0 { // an idle one is not asked here, either
+			if slept := leaves(id); slept >= x.slept {
+				u.Turn = (x.last[0] - x.woke).Seconds() / float64(slept-x.slept+1)
+			}
 		}
 		list = append(list, u)
 	}
 	return list
 }
 
-// leaves is how often a thread has left a CPU of its own accord, as Linux counts it (proc_pid_status(5)); -1: not known.
+// leaves is how often a thread has left a CPU of its own accord, as Linux counts it (proc_pid_status(5)); -1: not
+// known.
 func leaves(id int64) int64 {
 	p, err := procfs.NewProc(int(id))
 	if err != nil {

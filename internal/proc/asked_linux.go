@@ -80,8 +80,8 @@ func namespace(pid int, kind string) string {
 	return name
 }
 
-// askedInet are the connected sockets of a network, as Servers has them. One of UDP that was not connected names nobody,
-// whether it asks or serves.
+// askedInet are the connected sockets of a network, as Servers has them. One of UDP that was not connected names
+// nobody, whether it asks or serves.
 func askedInet(all []*inetSocket) map[uint64]string {
 	out, serves, from := map[uint64]string{}, map[uint64]bool{}, map[uint64]uint64{}
 	for _, x := range all {

@@ -16,7 +16,8 @@ func DisksOf(pids []int) map[string]bool {
 		for fd := range descriptors(pid) {
 			// A server of files that is dead, or another user's, is not asked: it might never answer (statx(2)).
 			var at unix.Statx_t
-			err := unix.Statx(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/fd/%s", pid, fd), unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &at)
+			file := fmt.Sprintf("/proc/%d/fd/%s", pid, fd)
+			err := unix.Statx(unix.AT_FDCWD, file, unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &at)
 			device := unix.Mkdev(at.Dev_major, at.Dev_minor)
 			if err != nil || at.Mode&unix.S_IFMT != unix.S_IFREG || known[device] {
 				continue

@@ -58,9 +58,9 @@ type Connection struct {
 	Info          *unix.TCPInfo
 }
 
-// Established are the connections at a port of our own network on which somebody listens. Its error is of a kernel that
-// tells no more of sockets than /proc does. Of connections that are half open or half closed it may tell no more, either
-// (inet_req_diag_fill and inet_twsk_diag_fill in net/ipv4/inet_diag.c).
+// Established are the connections at a port of our own network on which a process listens. Its error is of a kernel
+// that tells no more of sockets than /proc does. Of connections that are half open or half closed it may tell no more,
+// either (inet_req_diag_fill and inet_twsk_diag_fill in net/ipv4/inet_diag.c).
 func Established(port uint16) (all []Connection, err error) {
 	for _, x := range overTCP(os.Getpid()) {
 		switch {
@@ -120,8 +120,8 @@ func overUDP(pid int) (all []*inetSocket) {
 	return all
 }
 
-// inetRequest asks for TCP sockets in some states (struct inet_diag_req in linux/inet_diag.h). In this old form the kernel
-// goes through its table once for both families, and with many that have ended that is most of the work.
+// inetRequest asks for TCP sockets in some states (struct inet_diag_req in linux/inet_diag.h). In this old form the
+// kernel goes through its table once for both families, and with many that have ended that is most of the work.
 type inetRequest uint32
 
 const inetOfTCP = 18 // TCPDIAG_GETSOCK

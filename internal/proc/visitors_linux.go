@@ -138,8 +138,8 @@ func (v *Visitors) gone() (ours, others float64) {
 	return ours, others
 }
 
-// passed are connections that a network has accepted over TCP, those that it did not, as their queue was full, and those
-// that it has opened.
+// passed are connections that a network has accepted over TCP, those that it did not, as their queue was full, and
+// those that it has opened.
 type passed struct {
 	taken, full, opened float64
 	at                  time.Time

@@ -22,8 +22,8 @@ type asked struct {
 const (
 	listPause = 400
 	listEach  = time.Second / 10
-	// A resolver gives a request up within this time: two tries of 5 s each (resolv.conf(5)). Who keeps a socket for longer
-	// serves.
+	// A resolver gives a request up within this time: two tries of 5 s each (resolv.conf(5)). Who keeps a socket for
+	// longer serves.
 	givesUp = 15 * time.Second
 )
 

@@ -6,8 +6,8 @@ import "hostlab/internal/lazyre"
 // files, the C library and Windows. What a server's socket lacks may be there a moment later.
 var (
 	wrongOption = lazyre.New(`(?im)^.*(?:\b(?:unrecogni[sz]ed|invalid|unknown|illegal|unexpected|bad) (?:[\w-]+ )?` +
-		`(?:options?|flags?|switch|operand|subcommand)\b|\b(?:unrecogni[sz]ed|unexpected) arguments?\b|\boption .*is unknown\b|` +
-		`flag provided but not defined|option requires an argument|option .* requires an argument).*$`)
+		`(?:options?|flags?|switch|operand|subcommand)\b|\b(?:unrecogni[sz]ed|unexpected) arguments?\b|` +
+		`\boption .*is unknown\b|flag provided but not defined|option (?:.* )?requires an argument).*$`)
 	missingFile = lazyre.New(`(?i)no such file or directory|(?:command|program|executable) not found|: not found$|` +
 		`cannot find the (?:file|path) specified|no module named|cannot find module`)
 	ofServer = lazyre.New(`(?i)\b(?:connect\w*|socket|server)\b`)
