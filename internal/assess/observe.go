@@ -162,6 +162,20 @@ func (b *beside) fill(m *Minute) {
 	}
 }
 
+// plausible takes out programs that took more than all CPUs give: they waited for others that had ended, whose time until
+// then counts as theirs (wait_task_zombie in kernel/exit.c).
+func (m *Minute) plausible() {
+	most := float64(m.Host.CPUs) * m.Report.Wall
+	m.Takers = slices.DeleteFunc(m.Takers, func(t Taker) bool {
+		if most <= 0 || t.Seconds <= 1.1*most {
+			return false
+		}
+		m.Report.Missing = append(m.Report.Missing,
+			"how much of the CPUs "+screen.Clean(t.Name)+" took: programs that it had started ended, and their time of before counts, too")
+		return true
+	})
+}
+
 // trips counts requests of clients of other hosts.
 type trips struct {
 	network *service.Network

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/proc"
 	"hostlab/internal/testkit"
 	"hostlab/internal/waits"
 )
@@ -33,4 +34,18 @@ func TestOthers(t *testing.T) {
 	if m.Keeper.Held = 2; m.queues() != nil {
 		t.Error("two looks say nothing of others")
 	}
+}
+
+// Who took more than all CPUs give had waited for programs that ran before.
+func TestPlausible(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 10})
+	m.Host.CPUs = 2
+	taker := func(name string, seconds float64) Taker {
+		return Taker{Taker: proc.Taker{Name: name, Seconds: seconds}}
+	}
+	m.Takers = []Taker{taker("bash", 2.5*m.Report.Wall), taker("gzip", 1.9*m.Report.Wall)}
+	m.plausible()
+	testkit.Is(t, 1, len(m.Takers), "one is left")
+	testkit.Is(t, "gzip", m.Takers[0].Name)
+	testkit.Has(t, strings.Join(m.Report.Missing, ";"), "how much of the CPUs bash took")
 }

@@ -69,6 +69,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	w.sessions.fill(m, w, ctx.Err() != nil)
 	w.threads.fill(m, o.CPUs)
+	m.plausible()
 	m.adopted()
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
