@@ -46,7 +46,8 @@ const littleMoved = 10 << 20
 // since is the mover since an earlier count; nil: there is none.
 func (now *movers) since(before *movers, members []int, ours map[int]bool) *Mover {
 	own := func(pid int) bool { return ours[pid] }
-	moved, disks := now.processes.Since(before.processes), proc.DisksOf(members)
+	moved := now.processes.Since(before.processes)
+	var disks map[string]bool // of the service: looked for late, since it may have thousands of files open
 	all := 0.0
 	for _, bytes := range moved {
 		all += bytes
@@ -64,27 +65,33 @@ func (now *movers) since(before *movers, members []int, ours map[int]bool) *Move
 		if err != nil {
 			continue // it has just ended
 		}
-		its := proc.DisksOf(family)
-		for disk := range its {
-			if !disks[disk] {
-				continue
-			}
-			m := &Mover{Disk: disk, Seconds: now.at.Sub(before.at).Seconds(), Bytes: moved[pid], All: all,
-				There: now.disks[disk] - before.disks[disk]}
-			for other := range its { // as much of it may have gone there
-				if other != disk {
-					m.Bytes = max(0, m.Bytes-(now.disks[other]-before.disks[other]))
-				}
-			}
-			m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
-				Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
-			if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {
-				m.Runs = child.Name
-			}
-			text, _ := os.ReadFile("/sys/block/" + disk + "/queue/scheduler")
-			m.Ranks = strings.Contains(string(text), "[bfq]") || strings.Contains(string(text), "[mq-deadline]")
-			return m
+		if disks == nil {
+			disks = proc.DisksOf(members)
 		}
+		its, disk, most := proc.DisksOf(family), "", -1.0
+		for d := range its {
+			if there := now.disks[d] - before.disks[d]; disks[d] && there > most {
+				disk, most = d, there
+			}
+		}
+		if disk == "" {
+			continue
+		}
+		m := &Mover{Disk: disk, Seconds: now.at.Sub(before.at).Seconds(), Bytes: moved[pid], All: all, There: most}
+		below := proc.Under(disk)
+		for other := range its { // as much of it may have gone there, but where one lies on the other
+			if !below[other] && !proc.Under(other)[disk] {
+				m.Bytes = max(0, m.Bytes-(now.disks[other]-before.disks[other]))
+			}
+		}
+		m.Taker = Taker{Taker: proc.Taker{Name: p.Name, PID: pid, Processes: 1, Group: pods.GroupOf(pid)},
+			Container: pods.Around(pid), Script: proc.Script(pid, p.Name)}
+		if child, err := proc.Read(family[len(family)-1]); err == nil && child.Name != p.Name {
+			m.Runs = child.Name
+		}
+		text, _ := os.ReadFile("/sys/block/" + disk + "/queue/scheduler")
+		m.Ranks = strings.Contains(string(text), "[bfq]") || strings.Contains(string(text), "[mq-deadline]")
+		return m
 	}
 	return nil
 }

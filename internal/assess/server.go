@@ -171,7 +171,7 @@ var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs",
 func (m *Minute) serverSection() document.Section {
 	t := &document.Table{Columns: append(document.Headings("setting", "takes", "at most"),
 		document.Column{Head: "what shows it"}),
-		Lead: "These are settings of the server: no lever of the platform moves them."}
+		Lead: "No lever of the platform moves these: they are settings of the server, or what other programs do."}
 	share := func(v *float64) document.Cell {
 		if v == nil {
 			return document.Text("unknown")

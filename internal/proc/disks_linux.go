@@ -2,6 +2,7 @@ package proc
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -31,9 +32,23 @@ func DisksOf(pids []int) map[string]bool {
 	return out
 }
 
+// Under are the disks on which one lies, as a logical volume does on that of its group, and that one.
+func Under(disk string) map[string]bool {
+	out := map[string]bool{disk: true}
+	links, _ := filepath.Glob(filepath.Join("/sys/block", disk, "slaves", "*"))
+	for _, link := range links {
+		maps.Copy(out, Under(diskAt(link)))
+	}
+	return out
+}
+
 // diskOf is the disk that has a block device, which may be a partition of it; "": there is none.
 func diskOf(device uint64) string {
-	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(device), unix.Minor(device)))
+	return diskAt(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(device), unix.Minor(device)))
+}
+
+func diskAt(link string) string {
+	dir, err := filepath.EvalSymlinks(link)
 	if err != nil {
 		return ""
 	}

@@ -10,3 +10,6 @@ func LockHolders() map[int]int { return nil }
 
 // DisksOf are none that show.
 func DisksOf([]int) map[string]bool { return nil }
+
+// Under are none that show.
+func Under(string) map[string]bool { return nil }

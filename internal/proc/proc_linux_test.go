@@ -209,6 +209,7 @@ func TestDiskOf(t *testing.T) {
 		testkit.Is(t, filepath.Base(filepath.Dir(file)), diskOf(unix.Mkdev(major, minor)), file)
 	}
 	testkit.Is(t, "", diskOf(unix.Mkdev(0, 25)), "no device")
+	testkit.Same(t, map[string]bool{"none-such": true}, Under("none-such"))
 	testkit.Is(t, true, len(DisksOf([]int{1 << 30})) == 0, "a process that is not there")
 }
 
