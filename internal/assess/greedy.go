@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
@@ -122,9 +121,9 @@ func (m *Minute) greedy() []explain.Finding {
 		Step: m.giveWay(g)}}
 }
 
-// withoutGreedy is the most that the others gain of their active time without them: those wait no longer behind them,
-// their caches stay warm, and with their clients they get all CPUs that other programs leave (utilisation law, as in
-// queueing.most).
+// withoutGreedy is the most that the others gain of their active time without them: they wait for no CPU, behind each
+// other neither, as one may wait for another that has the only CPU left. Their caches stay warm, and with their clients
+// they get all CPUs that other programs leave (utilisation law, as in queueing.most).
 func (m *Minute) withoutGreedy() float64 {
 	g, r, q := m.Greedy, &m.Report, m.queue()
 	active := r.Busy - g.Watched // of the others
@@ -133,13 +132,6 @@ func (m *Minute) withoutGreedy() float64 {
 	}
 	queue := m.share(explain.RunQueue).High * r.Busy
 	waited := queue - (g.Watched - g.Seconds) // they wait themselves, too
-	if m.follows(explain.RunQueue) {
-		behind := func(e chain.End) bool { return m.Ends.Own[e.PID] }
-		if m.Ends.Own[g.TID] && g.Threads == 1 { // a process of its own
-			behind = func(e chain.End) bool { return e.PID == g.TID }
-		}
-		waited = min(waited, queue*m.Ends.Share(explain.RunQueue, behind).High)
-	}
 	ran := r.Part(explain.DatabaseCPU).Seconds - g.Seconds
 	used := q.used - g.Seconds/max(r.Wall, 1e-9) + q.clients
 	return lever.Unit(min((waited+q.cooled*ran)/active, 1-used*(1-q.cooled)/max(q.cpus-q.others, used, 1e-9)))

@@ -1,11 +1,9 @@
 package assess
 
 import (
-	"math"
 	"strings"
 	"testing"
 
-	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/testkit"
 )
@@ -45,14 +43,8 @@ func TestGreedy(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	m.Greedy.Watched, m.Alone = 40, true
-	all := m.withoutGreedy()
-	m.Ends = chain.New(false)
-	m.Ends.Own[47] = true
-	for range 2 * followed {
-		m.Ends.Windows = append(m.Ends.Windows, chain.Shares{explain.RunQueue: {{Kind: chain.Ready, PID: 47}: 1, {Kind: chain.Ready, PID: 9}: 3}})
-	}
-	if some := m.withoutGreedy(); some >= all || math.Abs(some-(0.25*40+cooled*30)/60) > 0.01 {
-		t.Errorf("a quarter of the waits was behind it: %g, of %g where that is not known", some, all)
+	if most := m.withoutGreedy(); most < 30./60 || most > 36./60 {
+		t.Errorf("of 60 s others waited for 30 s, and ran for 30 s: at most %g", most)
 	}
 	m.Greedy.Title = "etl shop 192.0.2.7(51234) COPY" // whose client no file for others names
 	m.Confide()
