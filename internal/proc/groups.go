@@ -142,20 +142,15 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		then[s.Identity()] = s
 	}
 	used := map[int]float64{}
+	lives := func(pid int) bool { _, is := used[pid]; return is }
 	for _, s := range c.all {
 		was := then[s.Identity()]
 		delete(then, s.Identity())
 		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
 	}
-	// what it had used by then is counted with the nearest ancestor that lives: it waited for it
-	for _, gone := range then {
-		at := gone.Parent
-		for range deepest {
-			if _, lives := used[at]; lives {
-				used[at] -= (gone.CPU + gone.Reaped).Seconds()
-				break
-			}
-			at = max(parents[at], 1) // the system's first process adopts orphans
+	for _, gone := range then { // what it had used by then is not of this time
+		if at := heir(gone.Parent, parents, lives); at != 0 {
+			used[at] -= (gone.CPU + gone.Reaped).Seconds()
 		}
 	}
 	byUse := slices.SortedStableFunc(slices.Values(c.all),
@@ -184,7 +179,7 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		t.Seconds += seconds
 		t.Processes++
 		leads := s.PID
-		if _, lives := used[s.Session]; lives && s.Session > 1 {
+		if lives(s.Session) && s.Session > 1 {
 			leads = s.Session
 		}
 		if !slices.Contains(t.Sessions, leads) && len(t.Sessions) <= maxOthers && !kernel {

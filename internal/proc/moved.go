@@ -41,17 +41,13 @@ func (m Moved) Since(before Moved) map[int]float64 {
 	for id, was := range before {
 		parents[id.PID] = was.Parent
 	}
+	lives := func(pid int) bool { _, is := out[pid]; return is }
 	for id, was := range before {
-		if _, lives := m[id]; lives {
+		if _, there := m[id]; there {
 			continue
 		}
-		at := was.Parent
-		for range deepest {
-			if sum, lives := out[at]; lives {
-				out[at] = max(0, sum-was.bytes)
-				break
-			}
-			at = parents[at]
+		if at := heir(was.Parent, parents, lives); at != 0 {
+			out[at] = max(0, out[at]-was.bytes)
 		}
 	}
 	return out

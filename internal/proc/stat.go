@@ -176,6 +176,18 @@ func children(task string) (list []Stat, err error) {
 // deepest bounds the descent to children's children, and the way up to an ancestor.
 const deepest = 32
 
+// heir is the nearest ancestor that lives of a process that has ended: what that had used until then is counted with it,
+// as it waited for it. The system's first process adopts orphans. 0: none is seen.
+func heir(parent int, parents map[int]int, lives func(pid int) bool) int {
+	for range deepest {
+		if lives(parent) {
+			return parent
+		}
+		parent = max(parents[parent], 1)
+	}
+	return 0
+}
+
 // descendants lists what descends from a process. Its error is of a kernel that does not list children.
 func descendants(root int) (list []Stat, err error) {
 	level := []Stat{{PID: root}}
