@@ -16,6 +16,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/service"
 	"hostlab/internal/waits"
 )
 
@@ -155,7 +156,7 @@ func (a *Asked) is(pid int, members []int) {
 }
 
 // whoAnswers names who ended most waits for others, where the address does not show who was asked.
-func (m *Minute) whoAnswers(members []int) {
+func (m *Minute) whoAnswers(s *service.Service) {
 	i := slices.IndexFunc(m.Asked, func(a Asked) bool { return a.Address == proc.Unnamed })
 	if i < 0 || !m.follows(explain.Application) {
 		return
@@ -163,7 +164,7 @@ func (m *Minute) whoAnswers(members []int) {
 	for _, e := range m.Ends.Ends(explain.Application) { // the longest first
 		if m.owner(e.PID) == OfOthers || m.owner(e.PID) == OfClients {
 			if m.Ends.Share(explain.Application, func(x chain.End) bool { return x.PID == e.PID }).Low >= half {
-				m.Asked[i].is(e.PID, members)
+				m.Asked[i].is(e.PID, s.Members())
 			}
 			return
 		}
@@ -213,8 +214,10 @@ func (m *Minute) asking() (list []explain.Finding) {
 			next = fmt.Sprintf("see whether that server answers, or name another: line %d of %s names it", a.Line, resolvConf)
 		}
 		if a.PID != 0 {
-			who = fmt.Sprintf("%s at %s", called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1},
-				Container: a.Container}), a.at())
+			by := called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container})
+			if who = by + " at " + a.at(); a.Address == proc.Unnamed {
+				who = by + ", which ended most such waits, over UDP"
+			}
 			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
 		}
 		if a.Own {
@@ -224,10 +227,6 @@ func (m *Minute) asking() (list []explain.Finding) {
 		if a.Opened >= often {
 			anew = fmt.Sprintf(", to which it opens about %s connections a second", explain.Plain(a.Opened))
 			next = "keep connections to it open (keep-alive, a pool) for many requests each, then " + next
-		}
-		if a.Address == proc.Unnamed && a.PID != 0 {
-			who = called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) +
-				", which ended most such waits, over UDP"
 		}
 		f := m.answers(a, screen.Clean(who))
 		if requests := m.requests(a, screen.Clean(who)); explains(requests) > explains(f) {

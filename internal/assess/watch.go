@@ -73,7 +73,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	m.adopted()
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
-	m.whoAnswers(w.of.Members())
+	m.whoAnswers(w.of)
 	m.divide()
 	w.poolers.fill(m)
 	w.commands.fill(ctx, m)

@@ -182,7 +182,6 @@ const least = 5
 
 // OpenedTo is how often the processes open a connection to each server, a second, as far as looks show it.
 func (v *Visitors) OpenedTo() map[string]float64 {
-	v.passed()
 	all, out := 0.0, map[string]float64{}
 	for _, n := range v.to {
 		all += n
