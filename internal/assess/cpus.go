@@ -292,6 +292,29 @@ func called(t Taker) string {
 	return name + " (" + of + ")"
 }
 
+// plausible takes out programs that took more than all CPUs give: they waited for others that had ended, whose time
+// until then counts as theirs (wait_task_zombie in kernel/exit.c).
+func (m *Minute) plausible() {
+	most := float64(m.Host.CPUs) * m.Report.Wall
+	m.Takers = slices.DeleteFunc(m.Takers, func(t Taker) bool {
+		if most <= 0 || t.Seconds <= 1.1*most {
+			return false
+		}
+		m.Report.Missing = append(m.Report.Missing,
+			"how much of the CPUs "+screen.Clean(t.Name)+
+				" took: programs that it had started ended, and their time of before counts, too")
+		return true
+	})
+}
+
+// system is the unit of the system's manager that it is; "": none, or one of a user's own manager.
+func (t *Taker) system() string {
+	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") {
+		return u
+	}
+	return ""
+}
+
 // limit is what to type so that a program leaves the CPUs to others.
 func limit(t Taker) lever.Next {
 	if t.PID <= 1 { // of the kernel, or the first of all
@@ -304,8 +327,7 @@ func limit(t Taker) lever.Next {
 		}
 		return lever.Next{Note: "give it a CPU limit: " + cmp.Or(next.Note, "ask the runtime of "+t.Container.String())}
 	}
-	// whose units a manager of its own has
-	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") {
+	if u := t.system(); u != "" {
 		return lever.Next{Command: "sudo systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
 			Note: screen.Clean(u) + " gives its CPUs away while others want them; an empty CPUWeight= takes that back"}
 	}

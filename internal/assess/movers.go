@@ -129,14 +129,13 @@ func (m *Minute) shares() []explain.Finding {
 
 // limit is what to type so that it leaves the disk to others, as a clause; "": nothing that is known here.
 func (v *Mover) limit() string {
-	u := v.Unit()
 	switch {
 	case v.Container != nil:
 		return ", or give " + v.Container.String() + " an I/O limit by its runtime"
-	case strings.HasSuffix(u, ".service") && !strings.Contains(v.Group, "/user@"):
+	case v.system() != "":
 		return fmt.Sprintf(", or limit it: sudo systemctl set-property --runtime %[1]s "+
 			"IOReadBandwidthMax='/dev/%[2]s 10M' IOWriteBandwidthMax='/dev/%[2]s 10M'; empty values take that back",
-			screen.Word(u), v.Disk)
+			screen.Word(v.system()), v.Disk)
 	case v.Ranks && v.PID > 1:
 		return fmt.Sprintf(", or have it give way: sudo ionice -c 3 -p %d", v.PID)
 	}

@@ -121,14 +121,14 @@ func (b *beside) fill(m *Minute) {
 	takers := now.Takers(b.before, func(s proc.Stat, group string) bool { return ours[s.PID] || b.of.Holds(group) })
 	var names *pods.Names
 	takers = takers[:min(mostTakers, len(takers))]
+	members := b.of.Members()
 	if b.moved != nil {
-		m.Mover = countMovers().since(b.moved, b.of.Members(), ours)
+		m.Mover = countMovers().since(b.moved, members, ours)
 	}
 	var all []int
 	for _, t := range takers {
 		all = append(all, t.PIDs()...)
 	}
-	members := b.of.Members()
 	clients, hidden := proc.ClientsAmong(all, members), slices.ContainsFunc(members, proc.Hides)
 	for _, of := range takers {
 		t := Taker{Taker: of}
@@ -160,20 +160,6 @@ func (b *beside) fill(m *Minute) {
 			m.Memory = c
 		}
 	}
-}
-
-// plausible takes out programs that took more than all CPUs give: they waited for others that had ended, whose time until
-// then counts as theirs (wait_task_zombie in kernel/exit.c).
-func (m *Minute) plausible() {
-	most := float64(m.Host.CPUs) * m.Report.Wall
-	m.Takers = slices.DeleteFunc(m.Takers, func(t Taker) bool {
-		if most <= 0 || t.Seconds <= 1.1*most {
-			return false
-		}
-		m.Report.Missing = append(m.Report.Missing,
-			"how much of the CPUs "+screen.Clean(t.Name)+" took: programs that it had started ended, and their time of before counts, too")
-		return true
-	})
 }
 
 // trips counts requests of clients of other hosts.
