@@ -190,7 +190,6 @@ func (m *Minute) statements() document.Section {
 	t := &document.Table{Columns: append(document.Headings("part", "of the part", "95 % interval"),
 		document.Column{Head: "statement"}),
 		Lead: "Which statements ran, by looks at the server, one a second. Those that differ in values alone count as one."}
-	told := false
 	for _, s := range m.Report.Statements {
 		id := s.Kind + " " + s.ID
 		if s.ID == "" {
@@ -200,10 +199,9 @@ func (m *Minute) statements() document.Section {
 			document.Text(s.Share.Percent().Interval()), document.Text(id))
 		if s.Text != "" {
 			row.Notes = []document.Line{{Text: s.Text, Tone: document.Quiet}}
-			told = true
 		}
 	}
-	if !told {
+	if !slices.ContainsFunc(m.Report.Statements, func(s explain.Statement) bool { return s.Text != "" }) {
 		t.Lead += " --texts shows them."
 	}
 	return document.Titled("Statements", t)

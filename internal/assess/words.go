@@ -70,10 +70,11 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 		}
 		return given(append(joined(set), who))
 	}
-	if share := m.Report.Busy / m.Report.Wall; share >= hardly && share < seldomActive {
+	share := m.Report.Busy / m.Report.Wall
+	only := "was active for only " + result.Format(m.Report.Busy, "s") + " of " + result.Format(m.Report.Wall, "s")
+	if share >= hardly && share < seldomActive {
 		most, _, _ := strings.Cut(goes, "; ")
-		seldom := fmt.Sprintf("%s was active for only %s of %s, and %s", m.subject(), result.Format(m.Report.Busy, "s"),
-			result.Format(m.Report.Wall, "s"), strings.TrimPrefix(most, m.subject()+" "))
+		seldom := m.subject() + " " + only + ", and " + strings.TrimPrefix(most, m.subject()+" ")
 		if len(strings.Fields(seldom)) <= mostWords {
 			goes = seldom
 		}
@@ -83,13 +84,12 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 		says = []string{fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
 			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")), "if that is all of it, " + goes}
 	}
-	if share := m.Report.Busy / m.Report.Wall; share < hardly {
+	if share < hardly {
 		so := ", so that no lever saves much"
 		if !m.Connected && m.Why != "" {
 			so = "; whether its sessions wait, as for locks, does not show: name the server with --dsn"
 		}
-		says = append(says, fmt.Sprintf("it was active for only %s of %s", result.Format(m.Report.Busy, "s"),
-			result.Format(m.Report.Wall, "s"))+so)
+		says = append(says, "it "+only+so)
 		return given(append(says, joined(set)...))
 	}
 	few := m.few()
