@@ -270,16 +270,21 @@ func (a *settingsAt) complete(_ *cobra.Command, _ []string, typed string) (list 
 			values = []string{st.Value}
 		}
 		for _, v := range values {
-			for _, typed := range []string{strings.ReplaceAll(s.Show(st.Object(), v), " ", ""), v} { // 2.4GHz, 2400000
-				one := whole + "=" + typed
-				if _, err := s.Spell(typed); err == nil {
-					if !slices.Contains(list, one) {
-						list = append(list, one)
-					}
-					break
-				}
+			typed := typedAs(s, st, v)
+			if one := whole + "=" + typed; typed != "" && !slices.Contains(list, one) {
+				list = append(list, one)
 			}
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// typedAs is how a person types a value: as it is shown, such as 2.4GHz, or else as the kernel has it. "": nobody may.
+func typedAs(s setting.Setting, at setting.State, value string) string {
+	for _, typed := range []string{strings.ReplaceAll(s.Show(at.Object(), value), " ", ""), value} {
+		if _, err := s.Spell(typed); err == nil {
+			return typed
+		}
+	}
+	return ""
 }
