@@ -167,6 +167,9 @@ var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs",
 	explain.Peers: "the waits for other servers", explain.Application: "the pauses of the application",
 	explain.Unexplained: "the time that nothing explains"}
 
+// wide is how far a bound is from what is likely, so that it takes a reason.
+const wide = 0.2
+
 // serverSection shows settings of the server that matter.
 func (m *Minute) serverSection() document.Section {
 	t := &document.Table{Columns: append(document.Headings("setting", "takes", "at most"),
@@ -179,8 +182,12 @@ func (m *Minute) serverSection() document.Section {
 		return document.Number(*v, result.Share(*v))
 	}
 	for _, f := range m.Server() {
-		t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Text)).
-			Notes = []document.Line{{Text: lever.Sentence("to change it: " + f.Step), Tone: document.Quiet}}
+		row := t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Text))
+		row.Notes = []document.Line{{Text: lever.Sentence("to change it: " + f.Step), Tone: document.Quiet}}
+		if f.Unseen != "" && f.AtMost != nil && *f.AtMost-explains(f) > wide {
+			row.Notes = append(row.Notes, document.Line{Text: lever.Sentence("the limit is wide: " + f.Unseen),
+				Tone: document.Quiet})
+		}
 	}
 	return document.Titled("What the server itself tells", t)
 }
