@@ -137,7 +137,11 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
 			Events: []string{dataFile}, Source: "Innodb_data_reads: no reads", Whole: true})
-	case s.looks != nil: // which see them
+	case s.looks != nil && g.Has("innodb_data_reads"): // looks see those that wait
+		if a.Waits == nil {
+			a.Waits = map[explain.PartName]float64{}
+		}
+		a.Waits[explain.DataReads] = g.Get("innodb_data_reads")
 	case g.Get("data_reads") > 0 && g.Get("data_reads") >= 0.9*g.Get("innodb_data_reads"):
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
 			Events:  []string{dataFile},
