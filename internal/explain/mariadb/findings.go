@@ -139,6 +139,10 @@ func (f *findings) turns() explain.Finding {
 	return x
 }
 
+// placed is the CPU time that a page takes at least that is read into the pool, s: the call, its checksum, and another
+// page that makes room.
+const placed = 10e-6
+
 // pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of
 // it.
 func (f *findings) pool() explain.Finding {
@@ -148,13 +152,17 @@ func (f *findings) pool() explain.Finding {
 		return explain.Finding{}
 	}
 	missed := min(1, float64(x.N)/requests)
-	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	took := f.Part(explain.DataReads).Seconds + float64(x.N)*placed
+	x.Plain = missed >= explain.FindingFrom && (f.Copies != nil || took >= explain.FindingFrom*f.Busy)
+	if !x.Plain {
+		x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	}
 	x.AtMost = f.upTo(explain.DataReads, explain.DatabaseCPU, explain.RunQueue)
 	x.Unseen = "it does not show what a session computes to find a place for a page"
 	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x),
 		explain.Plain(x.Number))
 	if f.Copies != nil {
-		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
+		x.Part = explain.DatabaseCPU
 		x.Text += "; the page cache held them"
 	}
 	x.Step = larger(x, 4) + ", if memory has room"
