@@ -247,7 +247,7 @@ func (a *answer) others(in any) {
 }
 
 // statement is one that changes a setting of a server.
-var statement = regexp.MustCompile(`alter system set \w+ = '[^']*'(; select pg_reload_conf\(\))?|set global \w+ = \S+`)
+var statement = regexp.MustCompile(`alter system set \w+ = '[^']*'(; select pg_reload_conf\(\))?|set global \w+ = [^\s,;]+`)
 
 func leverOf(m map[string]any) (l lever) {
 	number := func(name string) *float64 {

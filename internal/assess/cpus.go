@@ -28,6 +28,8 @@ func (m *Minute) blame(q queueing) (b blame) {
 		if others *= 1 - b.quota; others > b.neighbour {
 			b.neighbour, b.own = others, min(b.own, 1-b.quota-others)
 		}
+		// Who is seldom on the CPU for which it waits has made others wait there, with at most all that it used.
+		b.neighbour = min(b.neighbour, others+2*q.others/q.cpus)
 	}
 	if m.Throttled != nil && queue > 0 && lever.Unit(*m.Throttled/queue) > b.quota { // all its threads stop together
 		b.quota = lever.Unit(*m.Throttled / queue)

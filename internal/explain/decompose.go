@@ -132,6 +132,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	}
 	if told && a.CPU != nil {
 		d.divide()
+		maps.Copy(d.within, a.Within)
 	}
 	rest := d.fit()
 	parts, events = d.parts(rest), d.events()

@@ -18,7 +18,7 @@ import (
 const Memory = "host's memory"
 
 // onDisks is what such a server tells, too, where all file systems with its data lie on block devices, as whose reads
-// its reads count.
+// its reads count, or in memory.
 const onDisks = "data on disks"
 
 // Devices puts among a server's counters what its processes got from devices for reads, as the kernel counts it, and
@@ -89,8 +89,11 @@ func ofDisks(server int) bool {
 	}
 	return !slices.ContainsFunc(dirs, func(d string) bool {
 		m := mountOf(mounts, d)
-		if m == nil {
+		switch {
+		case m == nil:
 			return true
+		case m.FSType == "tmpfs": // which is memory
+			return false
 		}
 		if m.FSType == "btrfs" { // whose numbers are no device's (get_anon_bdev)
 			return !strings.HasPrefix(m.Source, "/dev/")

@@ -151,6 +151,8 @@ type Account struct {
 	// AtMost is what a part may have taken where a counter says that it took no time, or samples do not tell it from
 	// another part, s.
 	AtMost map[PartName]float64
+	// Within is what parts brought along of the time on CPUs, and ready for one, s, as far as the server tells.
+	Within map[PartName]float64
 	// Active is for how long sessions ran statements, their commits included, s; nil: not counted.
 	Active *float64
 	Late   float64 // transactions that may be missing, or too many, as sessions tell of theirs late

@@ -153,7 +153,6 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 			Seconds: g.Get("innodb_data_reads") * explain.Longest, Count: int64(g.Get("innodb_data_reads")),
 			Source: "executing and neither on a CPU nor ready for one", Blocked: true})
 	}
-	s.untold(&a)
 	if s.threads != nil {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
 			a.Missing = append(a.Missing,
@@ -163,5 +162,6 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 			a.CPU = s.threads.Account(g)
 		}
 	}
+	s.untold(&a)
 	return a
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +26,8 @@ type looks struct {
 	used    time.Duration // CPU time that looks took
 
 	asleep, woken divided
+	running       divided // what the server says of those that run, or are ready to
+	synced        float64 // s of looks that saw a commit on its way to the log's device
 }
 
 // serving is a session and the thread that serves it.
@@ -74,7 +75,7 @@ var idle = shows{explain.Idle, "Sleep"}
 
 // begin forgets what was seen.
 func (l *looks) begin() {
-	l.last, l.asleep, l.woken = time.Time{}, divided{}, divided{}
+	l.last, l.asleep, l.woken, l.running, l.synced = time.Time{}, divided{}, divided{}, divided{}, 0
 }
 
 // tell takes what the server says of a session.
@@ -110,15 +111,19 @@ func (d *divided) next(usual shows, seconds float64) (x shows) {
 	return x
 }
 
-// atMost is how long a part may have been of it, s: the server was asked of so many.
-func (d *divided) atMost(part explain.PartName) float64 {
-	k := 0
+// in is how many sessions the server said to be in a part.
+func (d *divided) in(part explain.PartName) (k int) {
 	for x, n := range d.told {
 		if x.part == part {
 			k += n
 		}
 	}
-	_, high := stats.Share(k, d.of, 0.05)
+	return k
+}
+
+// atMost is how long a part may have been of it, s: the server was asked of so many.
+func (d *divided) atMost(part explain.PartName) float64 {
+	_, high := stats.Share(d.in(part), d.of, 0.05)
 	return high * d.seconds
 }
 
@@ -140,11 +145,20 @@ func (l *looks) glance(each func(x *serving, w waits.Wait, at string)) (gone int
 	return gone
 }
 
-// list takes the sessions of a sample, whose threads waited as before shows until it was asked.
-func (l *looks) list(sessions []serving, told map[int64]shows, before map[int64]string, moved func(tid int64) bool) {
-	known := map[int64]bool{}
+// list takes the sessions of a sample, whose threads waited as before shows until it was asked. It reports whether they
+// are not to be followed, as many are others than before.
+func (l *looks) list(sessions []serving, told map[int64]shows, before map[int64]string, moved func(tid int64) bool) (churns bool) {
+	known, fresh := map[int64]bool{}, 0
 	for _, x := range l.serving {
 		known[x.id] = true
+	}
+	for _, x := range sessions {
+		if !known[x.id] {
+			fresh++
+		}
+	}
+	if len(known) > 0 && float64(fresh) > max(1, churn*float64(len(sessions))) {
+		return true
 	}
 	tids := map[int]bool{}
 	for _, x := range sessions {
@@ -166,8 +180,11 @@ func (l *looks) list(sessions []serving, told map[int64]shows, before map[int64]
 				says = latch
 			}
 			l.woken.tell(says)
+		case w.Kind == waits.Running && says.part != explain.Idle:
+			l.running.tell(says)
 		}
 	})
+	return false
 }
 
 // waiting reports a wait for a client.
@@ -180,17 +197,6 @@ func (l *looks) before() map[int64]string {
 		l.glance(func(x *serving, _ waits.Wait, at string) { out[x.id] = at })
 	}
 	return out
-}
-
-// churns reports that many sessions are others than those of the list before.
-func (l *looks) churns(sessions []serving) bool {
-	fresh := 0
-	for _, x := range sessions {
-		if !slices.ContainsFunc(l.serving, func(old serving) bool { return old.id == x.id }) {
-			fresh++
-		}
-	}
-	return len(l.serving) > 0 && float64(fresh) > max(1, churn*float64(len(sessions)))
 }
 
 // Look implements explain.Looker.
@@ -243,9 +249,11 @@ func (s *Source) shows(w waits.Wait, seconds float64) shows {
 	case waits.Running:
 		return shows{explain.DatabaseCPU, explain.Running}
 	case waits.Sync:
+		s.looks.synced += seconds
 		return commit
 	case waits.Write:
 		if strings.HasPrefix(name, "ib_logfile") || strings.Contains(name, "bin.") {
+			s.looks.synced += seconds
 			return commit
 		}
 		return shows{explain.OtherWaits, "writes a file"}
@@ -279,10 +287,16 @@ func (s *Source) untold(a *explain.Account) {
 	if a.AtMost == nil {
 		a.AtMost = map[explain.PartName]float64{}
 	}
-	writes, known := a.Waits[explain.LogWait]
-	for _, part := range []explain.PartName{explain.LogWait, explain.Locks, explain.OtherWaits} {
-		if part != explain.LogWait || s.lazy == "" && (!known || writes > 0) {
-			a.AtMost[part] = l.woken.atMost(part)
+	for _, part := range []explain.PartName{explain.Locks, explain.OtherWaits} {
+		a.AtMost[part] = l.woken.atMost(part)
+	}
+	if writes, known := a.Waits[explain.LogWait]; s.lazy == "" && (!known || writes > 0) {
+		a.AtMost[explain.LogWait] = l.synced + l.woken.atMost(explain.LogWait)
+		if a.CPU != nil { // a commit computes, too, and waits for a CPU when it is woken
+			l.running.seconds = a.CPU.Run + a.CPU.Queue
+			a.AtMost[explain.LogWait] += l.running.atMost(explain.LogWait)
+			a.Within = map[explain.PartName]float64{explain.LogWait: l.running.seconds *
+				float64(l.running.in(explain.LogWait)) / float64(max(1, l.running.of))}
 		}
 	}
 	a.AtMost[explain.Application] = l.asleep.atMost(explain.Application)

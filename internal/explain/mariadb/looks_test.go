@@ -54,18 +54,3 @@ func TestShows(t *testing.T) {
 	s.lazy = "innodb_flush_log_at_trx_commit = 0"
 	testkit.Is(t, explain.OtherWaits, s.shows(waits.Wait{Kind: waits.Sync}, 1).part, "commits wait for no device")
 }
-
-// TestChurns: threads that serve one session after the other are not followed.
-func TestChurns(t *testing.T) {
-	l := &looks{}
-	list := func(ids ...int64) (out []serving) {
-		for _, id := range ids {
-			out = append(out, serving{id: id})
-		}
-		return out
-	}
-	testkit.Is(t, false, l.churns(list(1, 2, 3)), "the first list")
-	l.serving = list(1, 2, 3)
-	testkit.Is(t, false, l.churns(list(1, 2, 3, 4)), "one came")
-	testkit.Is(t, true, l.churns(list(1, 4, 5, 6)), "they come and go")
-}

@@ -60,16 +60,14 @@ func (s *Source) follow(shot explain.Snapshot, serves []serving, before map[int6
 	if s.looks == nil {
 		return
 	}
-	if s.looks.churns(serves) {
-		s.looks.threads.Close()
-		s.looks = nil
-		return
-	}
 	told := map[int64]shows{}
 	for _, x := range shot.Sessions {
 		told[x.ID] = shows{x.Part, x.Event}
 	}
-	s.looks.list(serves, told, before, s.threads.Moved)
+	if s.looks.list(serves, told, before, s.threads.Moved) {
+		s.looks.threads.Close()
+		s.looks = nil
+	}
 }
 
 // within asks who is within a transaction and runs no statement, now and then.
