@@ -3,6 +3,7 @@ package mariadb
 import (
 	"math"
 	"testing"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/testkit"
@@ -53,4 +54,27 @@ func TestShows(t *testing.T) {
 	}
 	s.lazy = "innodb_flush_log_at_trx_commit = 0"
 	testkit.Is(t, explain.OtherWaits, s.shows(waits.Wait{Kind: waits.Sync}, 1).part, "commits wait for no device")
+}
+
+// TestUntold: a commit computes, and waits for a CPU, as far as the server's lists tell; without writes there is none.
+func TestUntold(t *testing.T) {
+	s := &Source{looks: &looks{last: time.Now(), synced: 1}}
+	for range 3 {
+		s.looks.running.tell(shows{explain.LogWait, "Commit"})
+	}
+	s.looks.running.tell(shows{explain.DatabaseCPU, explain.Executing})
+	account := func(writes float64) *explain.Account {
+		a := &explain.Account{CPU: &explain.CPUTime{Run: 2, Queue: 2},
+			Waits: map[explain.PartName]float64{explain.LogWait: writes}}
+		s.untold(a)
+		return a
+	}
+	a := account(10)
+	testkit.Is(t, 3., a.Within[explain.LogWait], "three of four")
+	if most := a.AtMost[explain.LogWait]; most < 4 || most > 5 || !a.Told {
+		t.Errorf("told %v, at most %g s, of 1 s of looks and 4 s on CPUs and ready", a.Told, most)
+	}
+	if a = account(0); len(a.Within) > 0 || a.AtMost[explain.LogWait] != 0 {
+		t.Errorf("without writes: %+v", a)
+	}
 }
