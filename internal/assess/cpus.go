@@ -284,6 +284,13 @@ func called(t Taker) string {
 	if t.Processes > 1 && t.PID != 0 {
 		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
 	}
+	switch by := t.Starter; {
+	case by != nil && by.Brief: // whose numbers nobody finds any more
+		of = fmt.Sprintf("%s that %s, PID %d, starts", screen.Plural(t.Processes, "process", "processes"), screen.Clean(by.Name),
+			by.PID)
+	case t.PID > 1 && t.Reaped > t.Seconds/2:
+		of += ", mostly for programs that it started and that have ended"
+	}
 	if t.Container != nil {
 		of += ", " + t.Container.String()
 	} else if u := t.Unit(); u != "" {
@@ -315,9 +322,18 @@ func (t *Taker) system() string {
 	return ""
 }
 
+// endedUnits names units whose processes have ended, with the CPU time that they took (SD_MESSAGE_UNIT_RESOURCES in systemd's
+// sd-messages.h).
+const endedUnits = "sudo journalctl --since=-10min MESSAGE_ID=ae8f7b866b0347b9af31fe1c80b127c0"
+
 // limit is what to type so that a program leaves the CPUs to others.
 func limit(t Taker) lever.Next {
-	if t.PID <= 1 { // of the kernel, or the first of all
+	brief := t.Starter != nil && t.Starter.Brief
+	switch {
+	case t.PID == 1 && t.Name == "systemd":
+		return lever.Next{Command: endedUnits, Note: "it lists units that ended, as timers' are, and the CPU time of each; " +
+			"\"sudo systemctl set-property UNIT CPUWeight=1\" has one give its CPUs away while others want them"}
+	case t.PID <= 1 && !brief: // of the kernel, or the first of all
 		return lever.Next{}
 	}
 	if t.Container != nil { // whose control group is its runtime's
@@ -332,9 +348,12 @@ func limit(t Taker) lever.Next {
 			Note: screen.Clean(u) + " gives its CPUs away while others want them; an empty CPUWeight= takes that back"}
 	}
 	name, all := screen.Clean(t.Name), t.PIDs()
+	if brief { // what it starts inherits that
+		name, all, t.Processes = "what "+screen.Clean(t.Starter.Name)+" starts from now on", []int{t.Starter.PID}, 1
+	}
 	next := lever.Next{Command: each("taskset --all-tasks --cpu-list --pid 0", all), Note: name + " stays on CPU 0"}
 	switch { // a priority counts among threads of one group alone
-	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
+	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup, brief && t.Sharing.By != proc.ByThread:
 	case t.Sharing.By == proc.BySession:
 		files := ""
 		for _, pid := range t.Sessions {
@@ -349,6 +368,10 @@ func limit(t Taker) lever.Next {
 	if more := t.Processes - len(all); more > 0 {
 		next.Note += fmt.Sprintf("; do the same with %s of it, which used less",
 			screen.Plural(more, "more process", "more processes"))
+	}
+	if by := t.Starter; by != nil && !brief {
+		next.Note += fmt.Sprintf("; it began only while hostlab watched: if it has ended, do the same with %s (PID %d), "+
+			"which starts it", screen.Clean(by.Name), by.PID)
 	}
 	return next
 }

@@ -82,6 +82,32 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
+// TestBrief: nobody acts on a process that is gone before a command is typed, but on what starts others like it.
+func TestBrief(t *testing.T) {
+	cc := Taker{Taker: proc.Taker{Name: "cc1", PID: 70, Processes: 2, Others: []int{71}, Seconds: 9, Starter: &proc.Starter{PID: 30, Name: "make", Brief: true}},
+		Sharing: proc.Sharing{By: proc.ByThread}}
+	session := cc
+	session.Sharing.By = proc.BySession
+	once := cc
+	once.Starter = &proc.Starter{PID: 30, Name: "cron"}
+	for name, c := range map[string]struct {
+		taker                 Taker
+		called, command, note string
+	}{
+		"of a build":          {cc, "cc1 (2 processes that make, PID 30, starts)", "sudo chrt --all-tasks --idle --pid 0 30", "what make starts from now on gives"},
+		"with other sessions": {session, "PID 30, starts", "sudo taskset --all-tasks --cpu-list --pid 0 30", "what make starts from now on stays on CPU 0"},
+		"that came late":      {once, "cc1 (2 processes, PID 70)", "echo 70 71 | sudo xargs -n1 chrt --all-tasks --idle --pid 0", "do the same with cron (PID 30)"},
+		"that were reaped": {Taker{Taker: proc.Taker{Name: "sh", PID: 30, Processes: 1, Seconds: 9, Reaped: 8}}, "sh (PID 30, mostly for programs that it started and that have ended)",
+			"sudo chrt --all-tasks --idle --pid 0 30", ""},
+		"of units": {Taker{Taker: proc.Taker{Name: "systemd", PID: 1, Processes: 1, Seconds: 9, Reaped: 8}}, "systemd (PID 1, mostly for processes that have ended)", endedUnits, "set-property UNIT CPUWeight=1"},
+	} {
+		next := limit(c.taker)
+		testkit.Has(t, called(c.taker), c.called, name)
+		testkit.Is(t, c.command, next.Command, name)
+		testkit.Has(t, next.Note, c.note, name)
+	}
+}
+
 // TestUnboundedIsPossible: a lever of which neither the likely gain nor a bound is known is possible, at most.
 func TestUnboundedIsPossible(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.RunQueue: 100})
