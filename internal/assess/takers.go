@@ -25,7 +25,7 @@ func called(t Taker) string {
 		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
 	}
 	switch by := t.Starter; {
-	case by != nil && by.Brief: // whose numbers nobody finds any more
+	case t.family(): // whose numbers nobody finds any more
 		of = fmt.Sprintf("%s that %s, PID %d, starts", screen.Plural(t.Processes, "process", "processes"),
 			screen.Clean(by.Name), by.PID)
 	case t.PID > 1 && t.Reaped > t.Seconds/2:
@@ -62,18 +62,21 @@ func (t *Taker) system() string {
 	return ""
 }
 
+// family reports that its processes came meanwhile, more of them than one, and others may soon be in their place.
+func (t *Taker) family() bool { return t.Starter != nil && (t.Starter.Brief || t.Processes > 1) }
+
 // endedUnits names units whose processes have ended, with the CPU time that they took (SD_MESSAGE_UNIT_RESOURCES in
 // systemd's sd-messages.h).
 const endedUnits = "sudo journalctl --since=-10min MESSAGE_ID=ae8f7b866b0347b9af31fe1c80b127c0"
 
 // limit is what to type so that a program leaves the CPUs to others.
 func limit(t Taker) lever.Next {
-	brief := t.Starter != nil && t.Starter.Brief
+	family := t.family()
 	switch {
 	case t.PID == 1 && t.Name == "systemd":
 		return lever.Next{Command: endedUnits, Note: "it lists units that ended, as timers' are, and the CPU time of each; " +
 			"\"sudo systemctl set-property UNIT CPUWeight=1\" has one give its CPUs away while others want them"}
-	case t.PID <= 1 && !brief: // of the kernel, or the first of all
+	case t.PID <= 1 && !family: // of the kernel, or the first of all
 		return lever.Next{}
 	}
 	if t.Container != nil { // whose control group is its runtime's
@@ -88,32 +91,44 @@ func limit(t Taker) lever.Next {
 			Note: screen.Clean(u) + " gives its CPUs away while others want them; an empty CPUWeight= takes that back"}
 	}
 	name, all := screen.Clean(t.Name), t.PIDs()
-	if brief { // what it starts inherits that
-		name, all, t.Processes = "what "+screen.Clean(t.Starter.Name)+" starts from now on", []int{t.Starter.PID}, 1
-	}
-	next := lever.Next{Command: each("taskset --all-tasks --cpu-list --pid 0", all), Note: name + " stays on CPU 0"}
-	switch { // a priority counts among threads of one group alone
-	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup, brief && t.Sharing.By != proc.ByThread:
-	case t.Sharing.By == proc.BySession:
-		files := ""
-		for _, pid := range t.Sessions {
-			files += fmt.Sprintf(" /proc/%d/autogroup", pid)
+	every := func(command string) string { return each(command, all) }
+	if family { // what a process starts has its CPUs and its priority
+		by := t.Starter
+		name, all, t.Processes = name+" that "+screen.Clean(by.Name)+" starts", []int{by.PID}, 1
+		every = func(command string) string {
+			return fmt.Sprintf("(echo %[1]d; pgrep -x -P %[1]d %[2]s) | sudo xargs -n1 %[3]s", by.PID,
+				screen.Word(screen.Clean(t.Name)), command)
 		}
-		return lever.Next{Command: "echo 19 | sudo tee" + files, Note: "all programs in the session of " + name +
-			" run at the lowest priority; \"echo 0 | sudo tee" + files + "\" takes that back"}
+	}
+	next := lever.Next{Command: every("taskset --all-tasks --cpu-list --pid 0"), Note: name + " stays on CPU 0"}
+	switch { // a priority counts among threads of one group alone
+	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup, family && t.Sharing.By != proc.ByThread:
+	case t.Sharing.By == proc.BySession:
+		next = lever.Next{Command: autogroups(19, t.Sessions), Note: "all programs in the session of " + name +
+			" run at the lowest priority; \"" + autogroups(0, t.Sessions) + "\" takes that back"}
+		t.Processes = len(all) // its other processes have sessions, too
 	default: // setpriority(2) reaches one thread alone
-		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), Note: name +
-			" gives its CPUs away while others want them; \"" + each("chrt --all-tasks --other --pid 0", all) + "\" takes that back"}
+		next = lever.Next{Command: every("chrt --all-tasks --idle --pid 0"), Note: name +
+			" gives its CPUs away while others want them; \"" + every("chrt --all-tasks --other --pid 0") + "\" takes that back"}
 	}
 	if more := t.Processes - len(all); more > 0 {
 		next.Note += fmt.Sprintf("; do the same with %s of it, which used less",
 			screen.Plural(more, "more process", "more processes"))
 	}
-	if by := t.Starter; by != nil && !brief {
+	if by := t.Starter; by != nil && !family {
 		next.Note += fmt.Sprintf("; it began only while hostlab watched: if it has ended, do the same with %s (PID %d), "+
 			"which starts it", screen.Clean(by.Name), by.PID)
 	}
 	return next
+}
+
+// autogroups is a command that sets the priority of sessions.
+func autogroups(nice int, sessions []int) string {
+	if len(sessions) == 1 {
+		return fmt.Sprintf("echo %d | sudo tee /proc/%d/autogroup", nice, sessions[0])
+	}
+	return fmt.Sprintf("for p in %s; do echo %d | sudo tee /proc/$p/autogroup; done", strings.Trim(fmt.Sprint(sessions), "[]"),
+		nice)
 }
 
 // each is a command that takes one process, for all of them.
