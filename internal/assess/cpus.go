@@ -267,7 +267,7 @@ func (m *Minute) largest() (t Taker, there bool) {
 
 // took names a program, and says what it took.
 func (m *Minute) took(t Taker) string {
-	return fmt.Sprintf("%s, %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
+	return fmt.Sprintf("%s, %.2g of %s", m.called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
 }
 
 // raise is the lever on the service's own limit.

@@ -62,6 +62,14 @@ func (t *Taker) system() string {
 	return ""
 }
 
+// called tells a program from the service where both have one name.
+func (m *Minute) called(t Taker) string {
+	if t.Name == m.name() {
+		return "another " + called(t)
+	}
+	return called(t)
+}
+
 // family reports that its processes came meanwhile, more of them than one, and others may soon be in their place.
 func (t *Taker) family() bool { return t.Starter != nil && (t.Starter.Brief || t.Processes > 1) }
 
