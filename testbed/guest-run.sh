@@ -64,4 +64,4 @@ pid=$!; { wait $pid; } 2>/dev/null; qrc=$?; pid=
 rc=$(sed -n 's/^rc=//p' "$J/rc")
 [ -n "$rc" ] && exit "$rc"
 [ $qrc = 124 ] && exit 124
-echo "guest-run: the guest ended without a result (qemu exit $qrc)" >&2; tail -n5 "$LOG.qemu" "$LOG" >&2; exit 125
+echo "guest-run: the guest ended without a result (qemu exit $qrc)" >&2; tail -n5 "$LOG.qemu" >&2; tail -n60 "$LOG" >&2; exit 125

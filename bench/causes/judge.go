@@ -61,7 +61,7 @@ func (l *load) first(a *answer) *lever {
 type score struct {
 	First, Named, Wrong bool
 	Bound               *float64
-	Holds, Close        bool
+	Holds, Close, Said  bool  // the bound is no less than the gain, near it, or far for a reason that is said
 	Broken              bool  // the bound is below all of the gain's range
 	Likely              *bool // nil: none was printed, or it is not judged
 	Step                *bool
@@ -112,7 +112,9 @@ func (l *load) judge(r *record, a *answer) (t score) {
 	g := r.gain().Value
 	t.Bound = own.AtMost
 	t.Broken = *own.AtMost < r.gain().Low
-	t.Holds, t.Close = *own.AtMost >= g, *own.AtMost >= g && *own.AtMost-g <= within
+	t.Holds = *own.AtMost >= g
+	t.Close = t.Holds && *own.AtMost-g <= within
+	t.Said = t.Holds && (t.Close || own.Unseen)
 	if own.Likely != nil && l.Other == "" {
 		near := math.Abs(*own.Likely-g) <= third*g
 		t.Likely = &near
@@ -129,7 +131,8 @@ func constant() *answer {
 // figures are sums over loads.
 type figures struct {
 	Causes, Nulls                              int
-	First, Named, Given, Holds, Close, Quiet   int
+	First, Named, Given, Holds, Close, Said    int
+	Quiet                                      int
 	Broken                                     int
 	Likely, LikelyOf, Same, SameOf, Stuck, Ran int
 }
@@ -153,6 +156,7 @@ func (f *figures) add(l *load, t score) {
 	count(&f.Given, t.Bound != nil)
 	count(&f.Holds, t.Holds)
 	count(&f.Close, t.Close)
+	count(&f.Said, t.Said)
 	count(&f.Broken, t.Broken)
 	count(&f.LikelyOf, t.Likely != nil)
 	count(&f.Likely, t.Likely != nil && *t.Likely)
@@ -220,7 +224,8 @@ func tell(w io.Writer, loads []load, records map[string]*record, labels []string
 		return fmt.Sprintf("%d of %d, %d none", f.Holds, f.Causes, f.Causes-f.Given)
 	})
 	line("bound below all of the gain's range", "0", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Broken, f.Given) })
-	line("bound within 20 points", ">= 75 %", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Close, f.Causes) })
+	line("bound within 20 points", "", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Close, f.Causes) })
+	line("so, or what does not show is named", ">= 75 %", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Said, f.Causes) })
 	line("likely within a third, where printed", "all", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Likely, f.LikelyOf) })
 	line("named", ">= 90 %", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Named, f.Causes) })
 	line("nothing worthwhile without a cause", "all", func(f *figures) string { return fmt.Sprintf("%d of %d", f.Quiet, f.Nulls) })

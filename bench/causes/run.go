@@ -49,6 +49,7 @@ type answer struct {
 type lever struct {
 	Name, Verdict  string
 	Likely, AtMost *float64
+	Unseen         bool // it is said what does not show, so that the bound is wide
 	Command        string
 }
 
@@ -258,6 +259,8 @@ func leverOf(m map[string]any) (l lever) {
 	l.Name, _ = m["name"].(string)
 	l.Verdict, _ = m["verdict"].(string)
 	l.Likely, l.AtMost = number("likely"), number("at_most")
+	unseen, _ := m["unseen"].(string)
+	l.Unseen = unseen != ""
 	if next, ok := m["next"].(map[string]any); ok {
 		l.Command, _ = next["command"].(string)
 	}

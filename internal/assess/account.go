@@ -261,7 +261,7 @@ func evidence(r *explain.Report) string {
 		seconds(r.Interval),
 		result.Format(r.Wall, "s"))
 	if r.Looks > 0 {
-		s += fmt.Sprintf("; %d samples are looks at its memory, and it was asked %d times", r.Looks, r.Questions)
+		s += fmt.Sprintf("; %d samples are looks at its processes, and it was asked %d times", r.Looks, r.Questions)
 	}
 	if r.CostAtMost {
 		return s + fmt.Sprintf("; watching cost at most %s of one CPU, the time until the server answered",

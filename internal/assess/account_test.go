@@ -172,7 +172,7 @@ func TestBoundedLeverIsShown(t *testing.T) {
 // The evidence says how many samples asked nothing, and how often the server was asked.
 func TestEvidenceOfLooks(t *testing.T) {
 	r := &explain.Report{Wall: 60, Samples: 3064, Looks: 3064, Questions: 37, Interval: 0.0196, Cost: 0.01}
-	want := "measured for 60.0 s from counters and 3064 samples, one every 19.6 ms on average; 3064 samples are looks at its memory, and it was " +
+	want := "measured for 60.0 s from counters and 3064 samples, one every 19.6 ms on average; 3064 samples are looks at its processes, and it was " +
 		"asked 37 times; watching cost 1.0 % of one CPU"
 	testkit.Is(t, want, evidence(r))
 	if r.Looks, r.Questions = 0, 0; strings.Contains(evidence(r), "looks") {

@@ -264,6 +264,7 @@ func (m *Minute) requests(a Asked, who string) explain.Finding {
 	share := lever.Unit(a.Requests / all)
 	return explain.Finding{Number: a.Requests, Unit: "requests", N: int64(looks), Explains: &share,
 		AtMost: result.Finite(min(1, share+2*math.Sqrt(share*(1-share)/looks)+1/looks)), // binomial
+		Unseen: fmt.Sprintf("the share rests on %s", screen.Count(int(looks), "look")),
 		Text: fmt.Sprintf("of the requests in %s, %s at a time, %s wait for an answer from %s", m.name(),
 			explain.Plain(all), result.Share(share), who)}
 }

@@ -66,6 +66,7 @@ func (m *Minute) slow() (list []explain.Finding) {
 		share := min(1, c.Seconds/m.Report.Busy)
 		list = append(list, explain.Finding{Parameter: "command " + c.Name, Part: explain.DatabaseCPU,
 			Number: each, Unit: "s", N: c.Calls, Explains: &share, AtMost: result.Finite(min(1, max(share, cpu.High+queue.High))),
+			Unseen: "it does not show how long others wait behind one",
 			Text: fmt.Sprintf("command %s has %s of active time, %s each, while the others wait for the one thread",
 				c.Name, result.Share(share), result.Format(each, "s")),
 			Step: "have its clients ask for less at a time, as by SCAN for KEYS; SLOWLOG GET shows its arguments and clients"})

@@ -83,9 +83,11 @@ func (m *Minute) turns() []explain.Finding {
 	if m.Interpreter == nil || m.Host.CPUs < 2 || used < mainly || used > 1+onlyOne || at < 1.5 {
 		return nil
 	}
-	beyond := 1 - 1/at
+	parallel := min(at, float64(m.Host.CPUs))
+	likely := 1 - 1/parallel
 	return []explain.Finding{{Parameter: "one interpreter", Part: explain.DatabaseCPU, Number: used, Unit: "CPUs", N: -1,
-		Explains: &beyond, AtMost: result.Finite(max(beyond, 1-1/(at*float64(m.Host.CPUs)))),
+		Explains: &likely, AtMost: result.Finite(1 - 1/(2*parallel)), // to take turns may cost them as much again
+		Unseen: "it does not show what it costs them to take turns",
 		Text: fmt.Sprintf("%d threads of Python (PID %d) compute one at a time (GIL): they use %.2g of %s while %.2g "+
 			"have work",
 			m.Interpreter.Threads, m.Interpreter.PID, used, screen.Count(m.Host.CPUs, "CPU"), at),
@@ -138,8 +140,12 @@ func (b *blocked) collector() *Collector {
 	return &c
 }
 
-// collects is the share of the CPU time from which garbage is a cause.
-const collects = 0.1
+// collects is the share of the CPU time from which garbage is a cause, and emptied is how much of the others' CPU time
+// they may need for the caches that a collection empties, and for what they tell the collector of their writes.
+const (
+	collects = 0.1
+	emptied  = 0.25
+)
 
 // garbage is the collector of a heap that is too small: its threads compute, and others wait for them.
 func (m *Minute) garbage() []explain.Finding {
@@ -148,8 +154,9 @@ func (m *Minute) garbage() []explain.Finding {
 		return nil
 	}
 	of := min(1, m.Collector.Seconds/ran)
-	likely, most := 0.0, 0.0
-	for _, p := range []explain.PartName{explain.DatabaseCPU, explain.RunQueue, explain.Locks} {
+	cpu := m.share(explain.DatabaseCPU)
+	likely, most := of*cpu.Value, cpu.High*(of+(1-of)*emptied)
+	for _, p := range []explain.PartName{explain.RunQueue, explain.Locks} { // all waits may be for it
 		e := m.share(p)
 		likely, most = likely+of*e.Value, most+e.High
 	}
@@ -167,6 +174,7 @@ func (m *Minute) garbage() []explain.Finding {
 	return []explain.Finding{{Parameter: "heap", Value: m.Collector.Heap, Part: explain.DatabaseCPU, Number: of,
 		Unit: "of its CPU time", N: -1,
 		Explains: result.Finite(min(1, likely)), AtMost: result.Finite(min(1, most)),
+		Unseen: "it does not show which waits are for the collection",
 		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s",
 			screen.Clean(m.Collector.Thread),
 			result.Share(of), heap),

@@ -116,6 +116,7 @@ func (m *Minute) greedy() []explain.Finding {
 	}
 	return []explain.Finding{{Parameter: kind + "s that compute", Part: explain.DatabaseCPU, Number: of,
 		Unit: "of its CPU time", N: int64(g.Threads), Explains: &likely, AtMost: &most,
+		Unseen: "it does not show what clients on this host then take of the CPUs",
 		Text: fmt.Sprintf("%s always computed, and took %s of %s CPU time, while %s for a CPU for %s of active time",
 			who, result.Share(of), its, screen.Plural(g.Others, "other waits", "others wait"), result.Share(queue.Value)),
 		Step: m.giveWay(g)}}

@@ -79,10 +79,10 @@ var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data
 
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes
 // the very waits that the lever would shorten. Needless work goes before CPUs are bought for it, and what a counter
-// says before what a bound does not rule out.
+// says before what is only possible.
 func before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
-		*l.Likely < lever.Margin && weight(f) >= lever.Margin ||
+		(*l.Likely < lever.Margin || l.Verdict != lever.Worthwhile) && weight(f) >= lever.Margin ||
 		l.Name == lever.CPUs && f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin
 }
 
@@ -167,6 +167,9 @@ var spent = map[explain.PartName]string{explain.DatabaseCPU: "the time on CPUs",
 	explain.Peers: "the waits for other servers", explain.Application: "the pauses of the application",
 	explain.Unexplained: "the time that nothing explains"}
 
+// wide is how far a bound is from what is likely, so that it takes a reason.
+const wide = 0.2
+
 // serverSection shows settings of the server that matter.
 func (m *Minute) serverSection() document.Section {
 	t := &document.Table{Columns: append(document.Headings("setting", "takes", "at most"),
@@ -179,8 +182,12 @@ func (m *Minute) serverSection() document.Section {
 		return document.Number(*v, result.Share(*v))
 	}
 	for _, f := range m.Server() {
-		t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Text)).
-			Notes = []document.Line{{Text: lever.Sentence("to change it: " + f.Step), Tone: document.Quiet}}
+		row := t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Text))
+		row.Notes = []document.Line{{Text: lever.Sentence("to change it: " + f.Step), Tone: document.Quiet}}
+		if f.Unseen != "" && f.AtMost != nil && *f.AtMost-explains(f) > wide {
+			row.Notes = append(row.Notes, document.Line{Text: lever.Sentence("the limit is wide: " + f.Unseen),
+				Tone: document.Quiet})
+		}
 	}
 	return document.Titled("What the server itself tells", t)
 }

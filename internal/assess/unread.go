@@ -127,7 +127,8 @@ func (m *Minute) anew() []explain.Finding {
 		kept = fmt.Sprintf(", while %s are open on average", explain.Plain(r.Connections))
 	}
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
-		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1), // what its clients take for it does not show
+		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Unseen: "it does not show what clients take to connect",
 		Text: fmt.Sprintf("clients open %s connections a second%s; to accept and close those takes about %s of active time, "+
 			"estimated from %.0f us each over TCP and %.0f us over Unix sockets",
 			explain.Plain(r.OverTCP+r.OverUnix), kept, result.Share(share), 1e6*opensTCP, 1e6*opensUnix),
@@ -142,6 +143,7 @@ func (m *Minute) refused() []explain.Finding {
 	}
 	return []explain.Finding{{Parameter: "queue of connections", Part: explain.Application, Number: r.Full,
 		Unit: "connections/s", N: int64(r.Full * m.Report.Wall), Plain: true, AtMost: result.Finite(1),
+		Unseen: "it does not show how long each client waits until it tries again",
 		Text: fmt.Sprintf("%s times a second a client found the queue of connections full that nobody has taken yet, "+
 			"and tries again after a second or more", explain.Plain(r.Full)),
 		Step: "raise the backlog that it gives to listen(2) and net.core.somaxconn, or have it take connections sooner"}}

@@ -417,6 +417,7 @@ func (d *decomposition) part(name PartName) (Part, bool) {
 		// longer than that takes, each.
 		sum.high += min(d.never*d.elapsed, d.others*counted)
 	}
+	sum.high = max(sum.high, d.atMost[name]) // what samples do not tell from other waits
 	slices.Sort(sources)
 	return Part{Name: name, Seconds: sum.seconds, Within: d.within[name], Source: strings.Join(sources, ", "),
 		Share: shared(sum.seconds, d.elapsed, sum.low, sum.high, sum.looks)}, true

@@ -148,7 +148,8 @@ type Account struct {
 	// Waits is how often clients waited in a part at most, of those parts for which the server counts
 	// something that each wait takes.
 	Waits map[PartName]float64
-	// AtMost is what a part took at most where a counter says that it took no time, s.
+	// AtMost is what a part may have taken where a counter says that it took no time, or samples do not tell it from
+	// another part, s.
 	AtMost map[PartName]float64
 	// Active is for how long sessions ran statements, their commits included, s; nil: not counted.
 	Active *float64

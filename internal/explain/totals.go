@@ -65,8 +65,10 @@ type Finding struct {
 	Unit      string  `json:"unit"`
 	N         int64   `json:"n"` // events that were counted
 	// Explains is the share of active time that it takes, as far as that shows, and AtMost a bound of it; nil: unknown.
-	Explains  *float64 `json:"likely"`
-	AtMost    *float64 `json:"at_most"`
+	Explains *float64 `json:"likely"`
+	AtMost   *float64 `json:"at_most"`
+	// Unseen is why the bound is so far from that: a clause on what does not show; "": there is no more to it.
+	Unseen    string   `json:"unseen,omitempty"`
 	Part      PartName `json:"part"`  // in which most of it shows
 	Plain     bool     `json:"plain"` // the counter says by itself that the setting does not fit
 	Text      string   `json:"text"`  // clauses, apart by semicolons

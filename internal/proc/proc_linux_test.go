@@ -221,6 +221,8 @@ func TestOpen(t *testing.T) {
 	}{
 		"nothing came yet": {0, 0, 40, 40, Open{}}, "new": {1, 0, 3, 3, Open{Asked: 1}}, "answered": {5, 5, 90, 40, Open{}},
 		"asked again": {5, 4, 40, 90, Open{Asked: 1, Long: 1}}, "in a tick": {5, 4, 40, 40, Open{Same: 1}},
+		"all but one answered": {500, 998, 40, 40, Open{Asked: 1, Long: 1}}, "all answered": {500, 1000, 40, 40, Open{}},
+		"answers of several lengths": {500, 1001, 40, 40, Open{Same: 1}},
 	} {
 		testkit.Same(t, c.want, open(c.asked, c.answered, c.since, c.before), name)
 	}

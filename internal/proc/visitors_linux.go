@@ -225,6 +225,10 @@ func (r *Requests) connection(x *inetSocket, server string) {
 	}
 }
 
+// counted is from how many requests on their segments tell which end is next, where every one is one segment and every
+// answer as many as the others: that it looks so by chance is as seldom as one in so many.
+const counted = 30
+
 // open is a connection on which so many segments of data asked, and so many answered, the last so long ago.
 func open(asked, answered, since, before uint32) (o Open) {
 	switch {
@@ -234,7 +238,13 @@ func open(asked, answered, since, before uint32) (o Open) {
 		if since >= tick {
 			o.Long = 1
 		}
-	case since == before:
+	case since > before:
+	case asked >= counted && answered%(asked-1) == 0: // all but the last one have their answer
+		o.Asked = 1
+		if since >= tick {
+			o.Long = 1
+		}
+	case asked < counted || answered%asked != 0:
 		o.Same = 1
 	}
 	return o

@@ -1,6 +1,11 @@
 package waits
 
-import "golang.org/x/sys/unix"
+import (
+	"bytes"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 // calls are the kinds of blocking system calls, as the kernel of this architecture numbers them (syscalls(2)). A read
 // or write is refined by its descriptor.
@@ -54,3 +59,34 @@ var polls = map[int64]bool{unix.SYS_PPOLL: true}
 // pushes are calls that wait for a pipe or socket to take something.
 var pushes = map[int64]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true,
 	unix.SYS_SENDMMSG: true, unix.SYS_SENDFILE: true}
+
+// called is what a line of /proc/PID/syscall says (proc_pid_syscall(5)): how a thread waits, its system call and the
+// arguments of that; -1: it waits in none.
+func called(line []byte) (w Wait, number int64, args [][]byte) {
+	if bytes.HasPrefix(line, []byte("running")) { // on a CPU, or ready for one
+		return Wait{Kind: Running}, -1, nil
+	}
+	call, rest, _ := bytes.Cut(line, []byte(" "))
+	number, err := strconv.ParseInt(string(bytes.TrimSpace(call)), 10, 64)
+	if err != nil { // a form that no kernel has had so far
+		return Wait{Kind: Elsewise}, -1, nil
+	}
+	w.Kind = Of(number)
+	if _, known := calls[number]; !known && number >= 0 {
+		w.On = "system call " + strconv.FormatInt(number, 10)
+	}
+	return w, number, bytes.Fields(rest)
+}
+
+// descriptor is that of the file on which a system call works, where its first argument names one.
+func descriptor(number int64, args [][]byte) (fd int64, named bool) {
+	if !byDescriptor[number] || len(args) == 0 {
+		return 0, false
+	}
+	n, err := hexadecimal(args[0])
+	return int64(n), err == nil //nolint:gosec // a descriptor
+}
+
+func hexadecimal(text []byte) (uint64, error) {
+	return strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
+}

@@ -281,42 +281,23 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	case err != nil || n <= 0:
 		return Wait{}, errEnded
 	}
-	text := w.buf[:n]
-	if bytes.HasPrefix(text, []byte("running")) { // it got a CPU since
-		return Wait{Kind: Running}, nil
-	}
-	call, args, _ := bytes.Cut(text, []byte(" "))
-	number, err := strconv.ParseInt(string(bytes.TrimSpace(call)), 10, 64)
-	if err != nil {
-		return Wait{Kind: Elsewise, Blocked: blocked}, nil //nolint:nilerr // a form that no kernel has had so far
-	}
-	if number < 0 { // in the kernel without a system call: a page fault (proc_pid_syscall(5))
-		return Wait{Kind: Page, Blocked: blocked}, nil
-	}
-	kind, known := calls[number]
-	if !known {
-		return Wait{Kind: Elsewise, On: "system call " + strconv.FormatInt(number, 10), Blocked: blocked}, nil
-	}
-	out := Wait{Kind: kind, Blocked: blocked}
-	all := bytes.Fields(args)
+	out, number, all := called(w.buf[:n])
+	out.Blocked = blocked && out.Kind != Running
 	if polls[number] {
 		if out.On = w.polled(id, t, all); out.On != "" && !strings.HasPrefix(out.On, unlisted) {
 			out.Kind = Server
 		}
 		return out, nil
 	}
-	if kind == Child {
+	if out.Kind == Child {
 		out.On, out.Does = child(id)
 	}
-	if !byDescriptor[number] || len(all) == 0 {
+	fd, named := descriptor(number, all)
+	if !named {
 		return out, nil
 	}
-	fd, err := hexadecimal(all[0])
-	if err != nil {
-		return out, nil //nolint:nilerr // what it waits on stays unknown
-	}
-	out.On = t.file(id, int64(fd)) //nolint:gosec // a descriptor
-	if (kind == Read || kind == Write) && !strings.HasPrefix(out.On, "/") {
+	out.On = t.file(id, fd)
+	if (out.Kind == Read || out.Kind == Write) && !strings.HasPrefix(out.On, "/") {
 		out.Kind = Peer
 	}
 	if out.Kind == Peer {
@@ -324,7 +305,7 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 			out.Kind = Push
 			return out, nil
 		}
-		server := w.sockets.server(id.PID, int64(fd), out.On) //nolint:gosec // likewise
+		server := w.sockets.server(id.PID, fd, out.On)
 		switch {
 		case strings.HasPrefix(server, unlisted):
 			out.On = server
@@ -383,10 +364,6 @@ func (w *Watcher) frozen(pid int) string {
 		w.frosted = true
 	}
 	return w.groups.Frozen(pid)
-}
-
-func hexadecimal(text []byte) (uint64, error) {
-	return strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
 }
 
 // manyPolled is how many descriptors a client waits for at most: an event loop of a server has more.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/result/store"
 	"hostlab/internal/testkit"
 )
@@ -39,6 +40,21 @@ func postmaster(dir string) int {
 	return 0
 }
 
+// killBusy kills a server as soon as its processes have computed for a tenth of what a run takes.
+func killBusy(postmaster int) {
+	used := func() (sum time.Duration) {
+		for _, pid := range proc.Family(postmaster) {
+			t, _ := proc.CPUTime(pid) // one that has ended had its time
+			sum += t
+		}
+		return sum
+	}
+	for before := used(); used() < before+50*time.Millisecond; {
+		time.Sleep(time.Millisecond)
+	}
+	_ = syscall.Kill(postmaster, syscall.SIGKILL)
+}
+
 // A database that is killed in the middle of an experiment fails one run, in one line.
 // The next has a new one, and nothing is left of either.
 func TestPostmasterKilled(t *testing.T) {
@@ -51,7 +67,7 @@ levels = [1, 2]
 name = "xmlquery"
 engine = "postgres"
 size = "1MiB"
-passes = 4
+passes = 8
 [[response]]
 name = "wall"
 `)
@@ -67,7 +83,7 @@ name = "wall"
 				t.Error("no postmaster was found")
 				return
 			}
-			time.AfterFunc(100*time.Millisecond, func() { _ = syscall.Kill(killed, syscall.SIGKILL) })
+			go killBusy(killed)
 		}
 	}
 	testkit.OK(t, b.run())

@@ -53,6 +53,9 @@ func TestMariaDB(t *testing.T) {
 		r.Part(explain.DatabaseCPU).Source != "schedstat" {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 	}
+	if r.Looks == 0 || r.Looks != r.Samples {
+		t.Errorf("%d of %d samples are looks at its threads, want all", r.Looks, r.Samples)
+	}
 	committed := false
 	for _, e := range r.Events {
 		committed = committed || e.Name == "Commit" && e.Meaning != "" && e.Part == explain.LogWait

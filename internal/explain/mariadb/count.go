@@ -12,6 +12,9 @@ import (
 // waitingNow is how many transactions wait for a row.
 const waitingNow = "innodb_row_lock_current_waits"
 
+// dataFile is the event of a read.
+const dataFile = "wait/io/file/innodb/innodb_data_file"
+
 // pending is our own counter, ms, of waits for a row that lasted from one count to the next: the server's own grows when
 // they end.
 const pending = "row_lock_pending"
@@ -122,6 +125,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		rows := explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"},
 			Seconds: g.Get("innodb_row_lock_time")*1e-3 + rest, Early: rest,
 			Count: int64(waits), Source: "Innodb_row_lock_time", From: explain.Executing}
+		if s.looks != nil {
+			rows.From = latch.event
+		}
 		if long > 2*rows.Seconds { // of waits that have not ended
 			rows.Seconds, rows.Early, rows.Source = long, 0, "Innodb_row_lock_current_waits"
 		}
@@ -130,18 +136,24 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	switch {
 	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
-			Events: []string{"wait/io/file/innodb/innodb_data_file"}, Source: "Innodb_data_reads: no reads", Whole: true})
+			Events: []string{dataFile}, Source: "Innodb_data_reads: no reads", Whole: true})
+	case s.looks != nil && g.Has("innodb_data_reads"): // looks see those that wait
+		if a.Waits == nil {
+			a.Waits = map[explain.PartName]float64{}
+		}
+		a.Waits[explain.DataReads] = g.Get("innodb_data_reads")
 	case g.Get("data_reads") > 0 && g.Get("data_reads") >= 0.9*g.Get("innodb_data_reads"):
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
-			Events:  []string{"wait/io/file/innodb/innodb_data_file"},
+			Events:  []string{dataFile},
 			Seconds: g.Get("data_read_time") * ns, Count: int64(g.Get("data_reads")),
 			Source: "performance_schema, threads of the server's own included", From: explain.Executing})
 	case g.Has("innodb_data_reads"): // MariaDB 10.11 times one of 50 of them
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
-			Events:  []string{"wait/io/file/innodb/innodb_data_file"},
+			Events:  []string{dataFile},
 			Seconds: g.Get("innodb_data_reads") * explain.Longest, Count: int64(g.Get("innodb_data_reads")),
 			Source: "executing and neither on a CPU nor ready for one", Blocked: true})
 	}
+	s.untold(&a)
 	if s.threads != nil {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
 			a.Missing = append(a.Missing,

@@ -104,7 +104,7 @@ func (f *findings) connections() explain.Finding {
 	if took, err := strconv.ParseFloat(f.totals.Settings[explain.Login], 64); err == nil && took > 0 {
 		began := min(took, slowest) * float64(x.N)
 		x.Explains = result.Finite(began / (began + f.Busy))
-		x.AtMost = result.Finite(1) // what its clients take for it does not show
+		x.AtMost, x.Unseen = result.Finite(1), "it does not show what clients take to connect"
 		x.Text += fmt.Sprintf("; hostlab's own login took %s", result.Format(took, "s"))
 	}
 	if f.Transactions < 0 {
@@ -139,6 +139,10 @@ func (f *findings) turns() explain.Finding {
 	return x
 }
 
+// placed is the CPU time that a page takes at least that is read into the pool, s: the call, its checksum, and another
+// page that makes room.
+const placed = 10e-6
+
 // pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of
 // it.
 func (f *findings) pool() explain.Finding {
@@ -148,12 +152,17 @@ func (f *findings) pool() explain.Finding {
 		return explain.Finding{}
 	}
 	missed := min(1, float64(x.N)/requests)
-	x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	took := f.Part(explain.DataReads).Seconds + float64(x.N)*placed
+	x.Plain = missed >= explain.FindingFrom && (f.Copies != nil || took >= explain.FindingFrom*f.Busy)
+	if !x.Plain {
+		x.Explains = result.Finite(min(1, f.Part(explain.DataReads).Seconds/f.Busy))
+	}
 	x.AtMost = f.upTo(explain.DataReads, explain.DatabaseCPU, explain.RunQueue)
+	x.Unseen = "it does not show what a session computes to find a place for a page"
 	x.Text = fmt.Sprintf("%s of the pages that were wanted were not in %s: %s a second", result.Share(missed), now(x),
 		explain.Plain(x.Number))
 	if f.Copies != nil {
-		x.Part, x.Plain = explain.DatabaseCPU, missed >= explain.FindingFrom
+		x.Part = explain.DatabaseCPU
 		x.Text += "; the page cache held them"
 	}
 	x.Step = larger(x, 4) + ", if memory has room"
@@ -188,6 +197,7 @@ func (f *findings) logSize() explain.Finding {
 	}
 	x.Plain, x.AtMost = true, f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits, explain.Locks, explain.LogWait,
 		explain.DataReads)
+	x.Unseen = "it does not show what sessions wait for while such pages are written"
 	x.Text = fmt.Sprintf("the log fills %s in %s, and each time changed pages have to be written", now(x),
 		result.Format(size/x.Number, "s"))
 	x.Step = larger(x, int64(min(most, math.Ceil(x.Number*roomy/size)))) + "; before MariaDB 10.9 in the server's file"
@@ -211,6 +221,7 @@ func (f *findings) temporary() explain.Finding {
 	all := f.totals.Get("created_tmp_tables") - f.totals.Get("own_created_tmp_tables")
 	x.Plain = x.Number >= some && float64(x.N) >= all/4
 	x.AtMost = f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.DataReads, explain.OtherWaits)
+	x.Unseen = "it does not show what of the CPU time such tables take"
 	x.Text = fmt.Sprintf("%d of %.0f temporary tables went to disk, as they exceed %s or hold long texts", x.N, all,
 		now(x))
 	x.Step = larger(x, 8) + "; max_heap_table_size, too"

@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
+	"hostlab/internal/waits"
 )
 
 var (
@@ -70,6 +71,7 @@ type Source struct {
 	threads   *explain.Threads
 	own       int64          // the thread that serves us; 0: it is not known
 	server    int            // the process; 0: it is not known
+	looks     *looks         // at its threads; nil: this user may not, or there are none of sessions
 	clients   map[int64]bool // system's numbers of threads that have served a client since the last count
 	looked    time.Time
 	idle      int   // sessions within a transaction that ran no statement, at the last look
@@ -127,16 +129,18 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 			s.metrics = m
 		}
 	}
-	if s.maria {
-		s.Miss(
-			"how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
-	}
 	if _, err := a.Ask(ctx, within); err != nil {
 		s.blind = true
 		s.Miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS "+
 			"on *.* to %s", account(r.Text(3)))
 	}
 	s.local(ctx, here, r.Text(7))
+	switch {
+	case s.maria && s.looks != nil:
+		s.Miss("how long log writes take: MariaDB has no counter for it; commits are sampled")
+	case s.maria:
+		s.Miss("how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
+	}
 	s.Info.Platform = explain.AskSettings(ctx, a, "show global variables", platform)
 	return s, nil
 }
@@ -215,6 +219,9 @@ func (s *Source) local(ctx context.Context, here bool, handling string) {
 						all, err := proc.CPUTime(int(process))
 						return all - live, err
 					}
+					if threads, err := waits.OpenThreads(s.server, int(own)); err == nil {
+						s.looks = &looks{threads: threads}
+					}
 				}
 				return
 			}
@@ -228,6 +235,9 @@ func (s *Source) Begin() {
 	if s.threads != nil {
 		s.threads.Forget()
 	}
+	if s.looks != nil {
+		s.looks.begin()
+	}
 	clear(s.clients)
 	s.idle, s.owed, s.seen, s.sessions, s.counts, s.shots = 0, 0, modes{}, 0, nil, 0
 }
@@ -235,6 +245,14 @@ func (s *Source) Begin() {
 // Process implements explain.Hosted.
 func (s *Source) Process() (server int, own int64, ok bool) {
 	return s.server, s.own, s.server != 0
+}
+
+// Close implements explain.Source.
+func (s *Source) Close() error {
+	if s.looks != nil {
+		s.looks.threads.Close()
+	}
+	return s.Asked.Close()
 }
 
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

@@ -14,18 +14,21 @@ const fresh = 150 * time.Millisecond
 
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	s.asked++
+	before := s.looks.before()
 	rows, err := s.Ask(ctx, s.processes)
 	if err != nil {
 		return nil, err
 	}
 	var shot explain.Snapshot
 	var asleep []int
+	var serves []serving
 	selects := 0
 	for _, r := range rows {
 		x := explain.Session{ID: r.Int(0)}
 		x.Part, x.Event, x.Background = s.classify(r.Text(1), r.Text(2))
 		if !x.Background && !r.Null(3) {
 			s.clients[r.Int(3)] = true
+			serves = append(serves, serving{id: x.ID, tid: int(r.Int(3))})
 		}
 		switch {
 		case x.Part == explain.Idle:
@@ -47,8 +50,26 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		return nil, err
 	}
 	s.split(&shot, asleep, inside)
+	s.follow(shot, serves, before)
 	s.shots++
 	return []explain.Snapshot{shot}, nil
+}
+
+// follow looks at the threads of a sample's sessions from now on, unless they come and go.
+func (s *Source) follow(shot explain.Snapshot, serves []serving, before map[int64]string) {
+	if s.looks == nil {
+		return
+	}
+	if s.looks.churns(serves) {
+		s.looks.threads.Close()
+		s.looks = nil
+		return
+	}
+	told := map[int64]shows{}
+	for _, x := range shot.Sessions {
+		told[x.ID] = shows{x.Part, x.Event}
+	}
+	s.looks.list(serves, told, before, s.threads.Moved)
 }
 
 // within asks who is within a transaction and runs no statement, now and then.

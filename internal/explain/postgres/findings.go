@@ -148,6 +148,7 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 		x.Explains = f.share(log + copies)
 		x.AtMost = f.upTo(log+copies, explain.LogWait, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits,
 			explain.DataReads)
+		x.Unseen = "it does not show what sessions wait for while a checkpoint writes pages"
 	}
 	return x, true
 }
@@ -207,7 +208,7 @@ func (f *findings) connections() (x explain.Finding, ok bool) {
 	if began = min(began, n*slowest); began > 0 {
 		x.Explains = result.Finite(began / (began + f.Busy))
 		x.Text += fmt.Sprintf("; beginning and ending a session takes %s", result.Format(began/n, "s"))
-		x.AtMost = f.share(f.Busy) // what its clients take for it does not show
+		x.AtMost, x.Unseen = f.share(f.Busy), "it does not show what clients take to connect"
 	}
 	return x, true
 }
@@ -235,11 +236,11 @@ func (f *findings) temporary() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = bytes/f.totals.Seconds, "B/s", int64(n)
 	x.Plain = bytes >= spilled*f.Busy || f.Transactions > 0 && n >= float64(f.Transactions)/2
-	// what is read again from the page cache does not show
 	if seconds := f.sampled("IO:BufFileRead", "IO:BufFileWrite"); seconds > 0 {
 		x.Explains = f.share(seconds)
 	}
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue, explain.OtherWaits)
+	x.Unseen = "it does not show what of the CPU time copies such files to and from the page cache"
 	x.Text = fmt.Sprintf("sorts and hashes exceed %s: %.0f temporary files of %s on average, %s a second", now(x), n,
 		result.Format(bytes/n, "B"),
 		result.Format(x.Number, "B"))
@@ -275,6 +276,7 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x.Number, x.Unit, x.N = each, "s of CPU time a transaction", f.Transactions
 	x.Plain = cpu+f.Part(explain.RunQueue).Seconds >= f.Busy/2 && each < soon // what computes waits for a CPU, too
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue)
+	x.Unseen = "it does not show what of the CPU time is compiling"
 	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit); a transaction takes %s of CPU time, "+
 		"most of which compiling may be", n, result.Format(each, "s"))
 	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; then raise jit_above_cost, or " + alter(x.Parameter, "off")
@@ -291,6 +293,7 @@ func (f *findings) cache() (x explain.Finding, ok bool) {
 	}
 	x.Number, x.Unit, x.N = c.Seconds/float64(c.Count), "s a read", c.Count
 	x.Explains, x.AtMost = f.share(c.Seconds), f.share(c.Seconds+f.Part(explain.DatabaseCPU).Seconds)
+	x.Unseen = "it does not show what a session computes to find a place for a page"
 	x.Text = fmt.Sprintf("%s of active time goes to copies from the page cache into %s, %s each",
 		result.Share(*x.Explains), now(x), result.Format(x.Number, "s"))
 	larger := 4 * quantity(x.Value)
@@ -329,6 +332,7 @@ func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 	x.Number, x.Unit, x.N = w.Seconds/w.Watched, "workers", int64(w.Looks)
 	x.Plain = w.Running >= explain.FindingFrom*f.Busy
 	x.AtMost = f.upTo(0, explain.RunQueue, explain.DataReads, explain.LogWait, explain.Locks)
+	x.Unseen = "it does not show which waits the workers cause"
 	x.Text = fmt.Sprintf("%s autovacuum workers ran at once on average, and spent %s of their time on a CPU or in I/O",
 		explain.Plain(x.Number),
 		result.Share(w.Running/w.Seconds))
@@ -340,7 +344,7 @@ func (f *findings) autovacuum() (x explain.Finding, ok bool) {
 const manyDead = 1000
 
 // snapshot: what transactions leave dead stays for as long as a session has a snapshot of before, and who looks for the
-// rows passes over all of it. How long that takes does not show.
+// rows passes over all of it.
 func (f *findings) snapshot() (x explain.Finding, ok bool) {
 	x = explain.Finding{Parameter: "oldest snapshot", Value: f.setting("snapshot_of"), Part: explain.DatabaseCPU,
 		Number: f.totals.Get("xids"), Unit: "transactions"}
@@ -350,6 +354,7 @@ func (f *findings) snapshot() (x explain.Finding, ok bool) {
 	}
 	x.N, x.Plain = int64(x.Number), true
 	x.AtMost = f.share(f.Busy) // clients that wait for the same CPUs do so for less, too
+	x.Unseen = "it does not show how long reading takes that passes over dead rows"
 	x.Text = fmt.Sprintf("session %s of %s keeps an old snapshot; %.0f transactions have changed rows meanwhile, and who reads "+
 		"those passes over all that is dead", pid, x.Value, x.Number)
 	x.Step = fmt.Sprintf("have it end its transaction; to end it now: select pg_terminate_backend(%s)", pid)
