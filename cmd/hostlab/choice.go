@@ -103,8 +103,8 @@ func share(flag, text string) (float64, error) {
 	return v, nil
 }
 
-// completeAlone has bash complete where the package bash-completion is not installed, too: cobra's script calls that for
-// the words before the cursor, which bash itself parts at = and : as well (COMP_WORDBREAKS).
+// completeAlone has bash complete where the package bash-completion is not installed, too: cobra's script calls that
+// for the words before the cursor, which bash itself parts at = and : as well (COMP_WORDBREAKS).
 func completeAlone(bash *cobra.Command, std streams) {
 	bash.Long = strings.ReplaceAll(bash.Long, "\nThis script depends on the 'bash-completion' package.\n"+
 		"If it is not installed already, you can install it by your OS's package manager.\n", "")

@@ -135,8 +135,8 @@ func autogroups(nice int, sessions []int) string {
 	if len(sessions) == 1 {
 		return fmt.Sprintf("echo %d | sudo tee /proc/%d/autogroup", nice, sessions[0])
 	}
-	return fmt.Sprintf("for p in %s; do echo %d | sudo tee /proc/$p/autogroup; done", strings.Trim(fmt.Sprint(sessions), "[]"),
-		nice)
+	return fmt.Sprintf("for p in %s; do echo %d | sudo tee /proc/$p/autogroup; done",
+		strings.Trim(fmt.Sprint(sessions), "[]"), nice)
 }
 
 // each is a command that takes one process, for all of them.
