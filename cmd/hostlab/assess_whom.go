@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
@@ -146,4 +150,17 @@ func canRun(ctx context.Context, study string, over experiment.Overrides) error 
 		_, err = experiment.Fit(st, workload.Machine{}, runner.Look)
 	}
 	return err
+}
+
+// completeServices offers what runs here, and how others are named.
+func completeServices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	list := []string{"auto", "none", "demo", "pid:", "cgroup:", "unit:", "pod:", "container:"}
+	for _, d := range host.Servers(cmd.Context()) {
+		if d.PID > 0 {
+			list = append(list, cobra.CompletionWithDesc(fmt.Sprintf("pid:%d", d.PID),
+				strings.TrimSpace(d.Product()+" "+screen.Clean(d.DataDir.Or("")))))
+		}
+	}
+	return slices.Concat(list, service.Units(), service.Pods()), cobra.ShellCompDirectiveNoFileComp |
+		cobra.ShellCompDirectiveNoSpace
 }

@@ -102,3 +102,38 @@ func share(flag, text string) (float64, error) {
 	}
 	return v, nil
 }
+
+// completeAlone has bash complete where the package bash-completion is not installed, too: cobra's script calls that
+// for the words before the cursor, which bash itself parts at = and : as well (COMP_WORDBREAKS).
+func completeAlone(bash *cobra.Command, std streams) {
+	bash.Long = strings.ReplaceAll(bash.Long, "\nThis script depends on the 'bash-completion' package.\n"+
+		"If it is not installed already, you can install it by your OS's package manager.\n", "")
+	bash.RunE = func(cmd *cobra.Command, _ []string) error {
+		var script strings.Builder
+		plain, _ := cmd.Flags().GetBool("no-descriptions")
+		if err := cmd.Root().GenBashCompletionV2(&script, !plain); err != nil {
+			return err
+		}
+		_, err := strings.NewReplacer("    _get_comp_words_by_ref \"$@\" cur prev words cword\n", ownWords).
+			WriteString(std.out, script.String())
+		return err
+	}
+}
+
+// ownWords sets words, cword, cur and prev: a word goes on where no space is before the next.
+const ownWords = `    local left=${COMP_LINE:0:COMP_POINT} i word
+    words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $i -eq 0 || ${left} == [[:space:]]* || -z ${left} ]]; then
+            left=${left#"${left%%[![:space:]]*}"}
+            words+=("")
+        fi
+        [[ $i -eq ${COMP_CWORD} ]] && word=${left}
+        words[${#words[@]}-1]+=${word}
+        left=${left#"${word}"}
+    done
+    cword=$((${#words[@]}-1))
+    cur=${words[cword]}
+    prev=${words[cword > 0 ? cword-1 : 0]}
+`

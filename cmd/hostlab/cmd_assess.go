@@ -213,11 +213,7 @@ func (o *assessOptions) flags(cmd *cobra.Command, std streams) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(complete,
 			cobra.ShellCompDirectiveNoFileComp)))
 	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", func(*cobra.Command, []string, string) ([]string,
-		cobra.ShellCompDirective) {
-		return append(append([]string{"auto", "none", "demo", "pid:", "cgroup:", "unit:", "pod:", "container:"}, service.Units()...),
-			service.Pods()...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", completeServices))
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 }
 

@@ -200,7 +200,10 @@ Exit status: 0.`,
 
 // completeStudies offers the built-in studies to shells.
 func completeStudies(d cobra.ShellCompDirective) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 { // each takes one
+			return nil, d
+		}
 		return experiment.Names(), d
 	}
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // onStore is a command that works on a store and says in a line what it did.
-func onStore(cmd *cobra.Command, work func(cmd *cobra.Command, s *store.Store, args []string) error) *cobra.Command {
-	o := &fleetOptions{}
+func onStore(o *fleetOptions, cmd *cobra.Command,
+	work func(cmd *cobra.Command, s *store.Store, args []string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := o.open(cmd)
 		if err != nil {
@@ -85,7 +85,7 @@ func newFleetExport(std streams) *cobra.Command {
 		o    fleetOptions
 		out  string
 	)
-	cmd := onStore(&cobra.Command{
+	cmd := onStore(&o, &cobra.Command{
 		Use:   "export csv|metrics [flags]",
 		Short: "Measurements for other programs",
 		Long: `export writes the measurements of all stored assessments, in base units.
@@ -118,7 +118,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 			return err
 		}
 		if len(points) == 0 && host != "" {
-			return usagef("the store has no assessment of host %q; 'hostlab fleet hosts' lists them", host)
+			return o.noHost("the store has no assessment of host %q", host)
 		}
 		name, err := output(std, out, func(w io.Writer) error { return fleet.WritePoints(w, points) })
 		wrote(cmd, std, name)
@@ -145,7 +145,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 
 func newStorePrune(std streams) *cobra.Command {
 	var keep time.Duration
-	cmd := onStore(&cobra.Command{
+	cmd := onStore(&fleetOptions{}, &cobra.Command{
 		Use:   "prune [flags]",
 		Short: "Delete the bytes of old documents in which nothing changed",
 		Long: `prune deletes the bytes and measurements of documents that are older than
@@ -182,7 +182,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 }
 
 func newStoreRebuild(std streams) *cobra.Command {
-	return onStore(&cobra.Command{
+	return onStore(&fleetOptions{}, &cobra.Command{
 		Use:   "rebuild [flags]",
 		Short: "Read all stored documents again",
 		Long: `rebuild reads all stored documents again. Use it after an upgrade of hostlab,
@@ -207,7 +207,7 @@ Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
 }
 
 func newStoreMigrate(std streams) *cobra.Command {
-	return onStore(&cobra.Command{
+	return onStore(&fleetOptions{}, &cobra.Command{
 		Use:   "migrate [flags]",
 		Short: "Update the store's tables to this version",
 		Long: `migrate creates or updates the tables that this hostlab needs, all or none.

@@ -134,11 +134,12 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 		return nil, usagef("--waves %d: %w", o.waves, err)
 	}
 	p.Strata, p.Waves = rollout.Draw(candidates, o.waves, p.Seed)
+	typed := rollout.Typed{Plan: o.out, Store: o.store}
 	names, err := s.MeasuredNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if p.Measure, err = rollout.Chosen(o.measures, names, len(hosts)); err != nil {
+	if p.Measure, err = rollout.Chosen(o.measures, names, len(hosts), typed); err != nil {
 		return nil, usagef("--measure: %w", err)
 	}
 	values, err := s.Values(ctx, p.Measure.Name, now.Add(-rollout.History))
@@ -162,7 +163,7 @@ func (o *rolloutOptions) plan(ctx context.Context, s *store.Store, now time.Time
 	if _, err := s.Put(ctx, []*fleet.Document{kept}, "rollout plan", now); err != nil {
 		return nil, err
 	}
-	d := p.Document(rollout.Typed{Plan: o.out, Store: o.store}, scatter, stale)
+	d := p.Document(typed, scatter, stale)
 	if len(partly) > 0 {
 		d.Warnings = append(d.Warnings, strings.Join(partly, ", ")+
 			": take part; what an exception accepts there is left out by set")
@@ -198,7 +199,7 @@ func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.H
 		return nil, err
 	}
 	if o.hosts == "" {
-		return only(ctx, s, hosts, o.where)
+		return o.only(ctx, s, hosts, o.where)
 	}
 	f, err := openNamed(o.hosts)
 	if err != nil {
@@ -215,8 +216,7 @@ func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.H
 		h := fleet.Named(hosts, name)
 		switch {
 		case h == nil:
-			return nil, usagef("--hosts %s: the store has no document of host %q; 'hostlab fleet hosts' lists them", o.hosts,
-				name)
+			return nil, o.noHost("--hosts %s: the store has no document of host %q", o.hosts, name)
 		case slices.Contains(named, h):
 			return nil, usagef("--hosts %s: %s is there twice; a host is in one wave", o.hosts, name)
 		}

@@ -60,11 +60,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err != nil {
 			return nil, err
 		}
-		sum := fleet.Status(hosts, n, now, o.stale)
-		if w := sum.Worst; w != nil && w.Here && o.store != "" {
-			w.Type += " --store " + screen.Operand(o.store)
-		}
-		return sum.Document(), nil
+		return fleet.Status(hosts, n, now, o.stale).In(o.store).Document(), nil
 	})
 	x.flags(cmd)
 	return cmd
@@ -102,7 +98,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag or host.`,
 		var pair [2]*fleet.Host
 		for i, name := range args {
 			if pair[i] = fleet.Named(hosts, name); pair[i] == nil {
-				return nil, usagef("the store has no document of host %q; 'hostlab fleet hosts' lists them", name)
+				return nil, o.noHost("the store has no document of host %q", name)
 			}
 		}
 		if pair[0] == pair[1] {
@@ -266,7 +262,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err != nil {
 			return nil, err
 		}
-		if hosts, err = only(ctx, s, hosts, where); err != nil {
+		if hosts, err = o.only(ctx, s, hosts, where); err != nil {
 			return nil, err
 		}
 		return fleet.HostsDocument(hosts, now, o.stale), nil
@@ -278,7 +274,8 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 }
 
 // only are the hosts for which all conditions hold.
-func only(ctx context.Context, s *store.Store, hosts []*fleet.Host, where []string) ([]*fleet.Host, error) {
+func (o *fleetOptions) only(ctx context.Context, s *store.Store, hosts []*fleet.Host,
+	where []string) ([]*fleet.Host, error) {
 	for _, text := range where {
 		c, err := fleet.ParseCondition(text)
 		if err != nil {
@@ -289,8 +286,8 @@ func only(ctx context.Context, s *store.Store, hosts []*fleet.Host, where []stri
 			return nil, err
 		}
 		if len(facts) == 0 {
-			return nil, usagef("--where %q: no host has a fact %s; 'hostlab fleet diff' shows what they are called", text,
-				c.Path)
+			return nil, usagef("--where %q: no host has a fact %s; '%s' shows what they are called", text, c.Path,
+				screen.With("hostlab fleet diff HOST HOST", "--store", o.store))
 		}
 		hosts = slices.DeleteFunc(hosts, func(h *fleet.Host) bool {
 			v, known := facts[h.Name][c.Path]

@@ -110,6 +110,9 @@ With --exit-status, a verdict is a status too:
 		for _, shell := range c.Commands() { // cobra's own texts have 81 columns (v1.10.2)
 			shell.Args = noArgs
 			shell.Long = strings.ReplaceAll(shell.Long, "via your OS's", "by your OS's")
+			if shell.Name() == "bash" {
+				completeAlone(shell, std)
+			}
 		}
 	}
 	root.DisableFlagsInUseLine = true

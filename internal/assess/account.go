@@ -43,7 +43,7 @@ const rows = 10
 func events(r *explain.Report) *document.Table {
 	t := &document.Table{Columns: append(document.Headings("event", "of active time", "waits", "average"),
 		document.Column{Head: "part: meaning"}), Most: rows,
-		Lead: "Events with - as waits were sampled, not counted."}
+		Lead: "Where waits is -, the event was sampled, not counted."}
 	for _, e := range r.Events {
 		if e.Part == explain.Idle || e.Seconds <= 0 && e.Share.High <= 0 {
 			continue

@@ -57,6 +57,10 @@ func (m *Minute) Tells() (says []string) {
 func (m *Minute) whole(why bool) document.Section {
 	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in these %s: %.2g at once on average", m.active("s", 1),
 		result.Format(m.Report.Wall, "s"), m.atWork())}
+	if m.blind() {
+		b.Lead = strings.Replace(b.Lead, "of active time", "on CPUs or ready for one", 1) +
+			"; what else it waited for does not show"
+	}
 	if n := m.Report.Transactions; m.Connected && n >= 0 && m.Report.Wall > 0 {
 		b.Lead += "; transactions: " + result.Format(float64(n)/m.Report.Wall, "1/s")
 	}
@@ -77,6 +81,9 @@ func (m *Minute) whole(why bool) document.Section {
 	}
 	return document.Titled("Where its time went", b)
 }
+
+// blind reports that of a service without sessions not even its threads' system calls show.
+func (m *Minute) blind() bool { return !m.Connected && m.Report.Part(explain.LogWait).Source == "" }
 
 // little is the share of a part that one screen leaves out.
 const little = 0.005

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/chain"
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 )
@@ -58,5 +59,19 @@ func TestChangeSaysWhy(t *testing.T) {
 	}
 	if c, ok := many.ChangeOf(few, 0); !ok || len(c.Ends) != 1 || c.Ends[0].Of != OfService || c.Ends[0].By.N != 80 || c.Program != nil {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestEndingsThatSayMore: a wait for a CPU that ends with one has no bar; whose turn that was stands in the table.
+func TestEndingsThatSayMore(t *testing.T) {
+	backup, computes := chain.End{Kind: chain.Ready, PID: 7}, chain.End{Kind: chain.Computing, PID: 1}
+	queue := changing(explain.RunQueue, 3, map[chain.End]float64{backup: 0.03}).endings()
+	table, is := queue.Blocks[0].(*document.Table)
+	if !is || len(table.Rows) != 1 || table.Rows[0].Cells[1].Text != "a turn on its CPU" || table.Rows[0].Cells[2].Text != "others" {
+		t.Errorf("%+v", queue.Blocks)
+	}
+	locks := changing(explain.Locks, 3, map[chain.End]float64{backup: 0.03, computes: 0.01}).endings()
+	if bars, is := locks.Blocks[0].(*document.Bars); !is || len(bars.Rows) != 1 || len(bars.Table.Rows) != 2 {
+		t.Errorf("%+v", locks.Blocks)
 	}
 }

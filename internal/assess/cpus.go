@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
-	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
@@ -270,98 +269,7 @@ func (m *Minute) largest() (t Taker, there bool) {
 
 // took names a program, and says what it took.
 func (m *Minute) took(t Taker) string {
-	return fmt.Sprintf("%s, %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
-}
-
-// called names a program so that a person finds it.
-func called(t Taker) string {
-	name := strings.TrimSpace(screen.Clean(t.Name) + " " + t.Script)
-	of := fmt.Sprintf("PID %d", t.PID)
-	switch t.PID {
-	case 0:
-		of = "of processes that have ended"
-	case 1: // it computes next to nothing itself
-		of = "PID 1, mostly for processes that have ended"
-	}
-	if t.Processes > 1 && t.PID != 0 {
-		of = fmt.Sprintf("%d processes, PID %d", t.Processes, t.PID)
-	}
-	if t.Container != nil {
-		of += ", " + t.Container.String()
-	} else if u := t.Unit(); u != "" {
-		of += ", " + screen.Clean(u)
-	}
-	return name + " (" + of + ")"
-}
-
-// plausible takes out programs that took more than all CPUs give: they waited for others that had ended, whose time
-// until then counts as theirs (wait_task_zombie in kernel/exit.c).
-func (m *Minute) plausible() {
-	most := float64(m.Host.CPUs) * m.Report.Wall
-	m.Takers = slices.DeleteFunc(m.Takers, func(t Taker) bool {
-		if most <= 0 || t.Seconds <= 1.1*most {
-			return false
-		}
-		m.Report.Missing = append(m.Report.Missing,
-			"how much of the CPUs "+screen.Clean(t.Name)+
-				" took: programs that it had started ended, and their time of before counts, too")
-		return true
-	})
-}
-
-// system is the unit of the system's manager that it is; "": none, or one of a user's own manager.
-func (t *Taker) system() string {
-	if u := t.Unit(); strings.HasSuffix(u, ".service") && !strings.Contains(t.Group, "/user@") {
-		return u
-	}
-	return ""
-}
-
-// limit is what to type so that a program leaves the CPUs to others.
-func limit(t Taker) lever.Next {
-	if t.PID <= 1 { // of the kernel, or the first of all
-		return lever.Next{}
-	}
-	if t.Container != nil { // whose control group is its runtime's
-		next := limiting(*t.Container, "cpu", "--cpus CPUS")
-		if next.Command != "" {
-			return lever.Next{Note: "give " + t.Container.String() + " a CPU limit: " + next.Command}
-		}
-		return lever.Next{Note: "give it a CPU limit: " + cmp.Or(next.Note, "ask the runtime of "+t.Container.String())}
-	}
-	if u := t.system(); u != "" {
-		return lever.Next{Command: "sudo systemctl set-property --runtime " + screen.Word(u) + " CPUWeight=1",
-			Note: screen.Clean(u) + " gives its CPUs away while others want them; an empty CPUWeight= takes that back"}
-	}
-	name, all := screen.Clean(t.Name), t.PIDs()
-	next := lever.Next{Command: each("taskset --all-tasks --cpu-list --pid 0", all), Note: name + " stays on CPU 0"}
-	switch { // a priority counts among threads of one group alone
-	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup:
-	case t.Sharing.By == proc.BySession:
-		files := ""
-		for _, pid := range t.Sessions {
-			files += fmt.Sprintf(" /proc/%d/autogroup", pid)
-		}
-		return lever.Next{Command: "echo 19 | sudo tee" + files, Note: "all programs in the session of " + name +
-			" run at the lowest priority; \"echo 0 | sudo tee" + files + "\" takes that back"}
-	default: // setpriority(2) reaches one thread alone
-		next = lever.Next{Command: each("chrt --all-tasks --idle --pid 0", all), Note: name +
-			" gives its CPUs away while others want them; \"" + each("chrt --all-tasks --other --pid 0", all) + "\" takes that back"}
-	}
-	if more := t.Processes - len(all); more > 0 {
-		next.Note += fmt.Sprintf("; do the same with %s of it, which used less",
-			screen.Plural(more, "more process", "more processes"))
-	}
-	return next
-}
-
-// each is a command that takes one process, for all of them.
-func each(command string, pids []int) string {
-	list := strings.Trim(fmt.Sprint(pids), "[]")
-	if len(pids) == 1 {
-		return "sudo " + command + " " + list
-	}
-	return "echo " + list + " | sudo xargs -n1 " + command
+	return fmt.Sprintf("%s, %.2g of %s", m.called(t), t.Seconds/max(m.Report.Wall, 1e-9), screen.Count(m.Host.CPUs, "CPU"))
 }
 
 // raise is the lever on the service's own limit.

@@ -172,7 +172,8 @@ func (m *Minute) mostlyBy(part explain.PartName, kind chain.Kind, of float64) st
 	return ""
 }
 
-// endings are the parts that wait, by what that ended with.
+// endings are the parts that wait, by what that ended with. A part whose waits all ended as they began has no bar: that
+// says nothing. Of a wait for a CPU the table says who had it.
 func (m *Minute) endings() document.Section {
 	b := &document.Bars{Lead: "A wait lasts as long as what it waits for: who holds a lock may wait for a CPU, too.",
 		Table: &document.Table{Columns: []document.Column{{Head: "wait for"}, {Head: "ended with"}, {Head: "of"},
@@ -187,7 +188,11 @@ func (m *Minute) endings() document.Section {
 		}
 		bar, of := document.Bar{Name: p.Name.Title()}, map[chain.Kind]int{} // a segment a kind, of all together
 		for _, e := range list {
-			b.Table.Add(document.Text(p.Name.Title()), document.Text(ends[e.With]), document.Text(owners[e.Of]),
+			with := ends[e.With]
+			if p.Name == explain.RunQueue && e.With == chain.Ready {
+				with = "a turn on its CPU"
+			}
+			b.Table.Add(document.Text(p.Name.Title()), document.Text(with), document.Text(owners[e.Of]),
 				document.Number(e.Share.Value, result.Share(e.Share.Value)), document.Text(e.Share.Percent().Interval()))
 			at, there := of[e.With]
 			if !there {
@@ -197,12 +202,15 @@ func (m *Minute) endings() document.Section {
 			bar.Segments[at].Value += e.Share.Value
 			bar.Segments[at].Text = result.Share(bar.Segments[at].Value)
 		}
-		b.Rows = append(b.Rows, bar)
+		if _, same := of[direct[p.Name]]; !same || len(of) > 1 {
+			b.Rows = append(b.Rows, bar)
+		}
 	}
+	const title = "What its waits ended with"
 	if len(b.Rows) == 0 {
-		return document.Section{}
+		return document.Titled(title, b.Table)
 	}
-	return document.Titled("What its waits ended with", b)
+	return document.Titled(title, b)
 }
 
 // classes have the colours of parts.

@@ -159,11 +159,12 @@ func (m *Minute) takers(more []Taker) {
 		}
 		to := &m.Takers[i]
 		t.Seconds, t.Processes = t.Seconds+to.Seconds, max(t.Processes, to.Processes)
+		t.Reaped += to.Reaped
 		if t.Script != to.Script {
 			t.Script = ""
 		}
 		if t.PID == 0 && to.PID != 0 {
-			t.PID, t.Others, t.Sharing = to.PID, to.Others, to.Sharing
+			t.PID, t.Others, t.Sharing, t.Starter = to.PID, to.Others, to.Sharing, to.Starter
 		}
 		*to = t
 	}
@@ -202,7 +203,7 @@ func endsOf(to, more *chain.Account) *chain.Account {
 // Past forgets the numbers of other processes, and leaves out experiments: now, another process may have such a number.
 func (m *Minute) Past() {
 	for i := range m.Takers {
-		m.Takers[i].PID, m.Takers[i].Sharing = 0, proc.Sharing{}
+		m.Takers[i].PID, m.Takers[i].Sharing, m.Takers[i].Starter = 0, proc.Sharing{}, nil
 	}
 	for i := range m.Asked {
 		m.Asked[i].PID = 0

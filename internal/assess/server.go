@@ -219,7 +219,7 @@ func (m *Minute) blockers() document.Section {
 	t := &document.Table{Columns: append(document.Headings("what the holder did", "of lock waits", "95 % interval",
 		"chain"),
 		document.Column{Head: "where, and who"}),
-		Lead: "For whom sessions waited that waited for locks: who holds at the end of the chain."}
+		Lead: "Who held the locks that sessions waited for: the last one of each chain of waits."}
 	for _, b := range m.Report.Blockers {
 		t.Add(document.Text(cmp.Or(b.Event, b.Part.Title())), document.Number(b.Share.Value, result.Share(b.Share.Value)),
 			document.Text(b.Share.Percent().Interval()), document.Number(float64(b.Depth), fmt.Sprint(b.Depth)),

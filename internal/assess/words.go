@@ -121,6 +121,9 @@ func joined(clauses []string) []string {
 func (m *Minute) goes(parts []Part) (says, own string) {
 	first := parts[0].Name
 	says = m.subject() + " " + fmt.Sprintf(does[first], result.Share(parts[0].Share))
+	if m.blind() {
+		says = strings.Replace(says, "of its active time", "of the time that shows", 1)
+	}
 	_, cause, known := strings.Cut(m.behind(first), ", ")
 	if !known {
 		var more []string
@@ -233,7 +236,7 @@ func (m *Minute) act(l *lever.Lever) string {
 	case l.Name == lever.Neighbour && there && m.several(t):
 		return fmt.Sprintf("move or limit other programs, most of all %s", m.took(t)) + t.unless()
 	case l.Name == lever.Neighbour && there:
-		return fmt.Sprintf("move or limit %s, which took %.2g of %s", called(t), t.Seconds/max(m.Report.Wall, 1e-9),
+		return fmt.Sprintf("move or limit %s, which took %.2g of %s", m.called(t), t.Seconds/max(m.Report.Wall, 1e-9),
 			screen.Count(m.Host.CPUs, "CPU")) + t.unless()
 	case l.Name == lever.CPUs && m.Host.Bound():
 		by := ""

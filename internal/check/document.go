@@ -39,10 +39,9 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 		}
 		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s%s.", role.Noun(), blind)}}
 	} else {
-		differ := map[bool]string{true: "1 setting differs",
-			false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
-			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
+			{Text: fmt.Sprintf("%s found something to change for a %s: %s.", screen.Count(len(found), "check"), role.Noun(),
+				bySeverity(found))},
 			{Text: fmt.Sprintf(`Start with %s; 'hostlab check --explain %[1]s' gives the reason.`, found[0].ID),
 				Tone: document.Quiet},
 		}

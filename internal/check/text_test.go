@@ -218,7 +218,7 @@ func TestHeadline(t *testing.T) {
 		"something to change": {also(synced, func(f *host.Facts) {
 			f.Frequency.NoTurbo = known(true,
 				pstateDir+"/no_turbo")
-		}), "1 setting differs from the recommendation for a production database server: 1 high.",
+		}), "1 check found something to change for a production database server: 1 high.",
 			"1 note"},
 		"something not seen": {kern(func(k *host.Kernel) { k.Clocksource = denied[string]("current_clocksource") }),
 			"No check found anything to change for a production database server; 1 could not look.", ""},

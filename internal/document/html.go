@@ -28,7 +28,7 @@ var web embed.FS
 // pages is the template of all pages, parsed when the first is written.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class,
-		"pieces": pieces}).ParseFS(web, "web/page.html"))
+		"pieces": pieces, "unbroken": unbroken}).ParseFS(web, "web/page.html"))
 })
 
 // class is a class and a tone; either may be missing.
@@ -79,6 +79,7 @@ func (v *view) Tab() string {
 type piece struct {
 	Text    string
 	Command bool // to be typed
+	Whole   bool // not to be broken
 }
 
 // quoted is a command of ours in a sentence that only looks. A page cannot know who wrote a sentence: a process, a host
@@ -100,7 +101,29 @@ func pieces(text string) (out []piece) {
 			out, text = append(out, piece{Text: text[:m[2]]}), text[m[2]:]
 			continue
 		}
-		out, text = append(out, piece{Text: text[:m[0]]}, piece{said, true}), text[m[1]:]
+		out, text = append(out, piece{Text: text[:m[0]]}, piece{Text: said, Command: true}), text[m[1]:]
+	}
+}
+
+// option is one in a sentence, and hyphened a word of a command with a hyphen. A longer one may be broken: a narrow page
+// has no room for it.
+var option, hyphened = lazyre.New("(?:^|[\\s(\"'`])(--?[A-Za-z][A-Za-z0-9-]{0,22})"),
+	lazyre.New(`(?:^|\s)([^\s-]{0,14}-[^\s]{1,15})(?:\s|$)`)
+
+// unbroken parts a text at the options in it, and a command at its words that have a hyphen: a browser would break them
+// there, and then nobody can tell how they are typed.
+func unbroken(text string, command bool) (out []piece) {
+	words, at := option, 0
+	if command {
+		words = hyphened
+	}
+	for {
+		m := words.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			return append(out, piece{Text: text[at:]})
+		}
+		out = append(out, piece{Text: text[at : at+m[2]]}, piece{Text: text[at+m[2] : at+m[3]], Whole: true})
+		at += m[3]
 	}
 }
 

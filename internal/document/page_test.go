@@ -60,7 +60,8 @@ func TestCommandsCanBeCopied(t *testing.T) {
 	page := pageOf(t, d)
 	for _, command := range []string{"hostlab assess --service pid:7", "hostlab settings swappiness", "hostlab check",
 		"hostlab watch"} {
-		if want := `<span class="command"><code>` + command + `</code>` + button; !strings.Contains(page, want) {
+		code := strings.ReplaceAll(command, "--service", `<span class="whole">--service</span>`)
+		if want := `<span class="command"><code>` + code + `</code>` + button; !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
 		}
 	}

@@ -35,6 +35,7 @@ type Summary struct {
 	Twice    []Twice       `json:"twice"` // machines with several names
 	newest   time.Duration // the age of the newest document
 	limit    time.Duration
+	store    string // as a person named it; "": the usual one
 }
 
 // Tally is a check that finds something.
@@ -218,13 +219,22 @@ func rank(severity string) int {
 	return 0
 }
 
+// In has commands name the store that a person named.
+func (s *Summary) In(store string) *Summary {
+	s.store = store
+	if w := s.Worst; w != nil && w.Here {
+		w.Type = screen.With(w.Type, "--store", store)
+	}
+	return s
+}
+
 // Document reports the sum.
 func (s *Summary) Document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet of " + screen.Count(s.Hosts, "host"), Data: s}
 	answer := fmt.Sprintf("%s; %s.", screen.Count(s.Hosts, "host"), heard(s.Stale, s.limit))
 	switch {
 	case s.Hosts == 0:
-		answer = `The store holds no document yet. Begin with 'hostlab fleet ingest SPOOL'.`
+		answer = "The store holds no document yet. Begin with '" + screen.With("hostlab fleet ingest SPOOL", "--store", s.store) + "'."
 	case s.Worst != nil: // one host, one step
 		who := s.Worst.Host + " is worst off:"
 		if s.Worst.Others > 0 { // which may have something else

@@ -146,8 +146,8 @@ func (in *input) rest(d *draft, why string) {
 	d.text = notMeasured(why)
 	if n := len(d.todo); n > 0 {
 		d.reason, d.next = Recommended, remedy(d.todo)
-		d.checks = fmt.Sprintf("%s from the recommendation for this role; first %s, %s",
-			screen.Plural(n, "setting differs", "settings differ"), d.todo[0].ID, lowerFirst(d.todo[0].Title))
+		d.checks = fmt.Sprintf("%s found something to change for this role; first %s, %s",
+			screen.Count(n, "check"), d.todo[0].ID, lowerFirst(d.todo[0].Title))
 		return
 	}
 	passed := 0

@@ -201,7 +201,7 @@ func TestSettingsLevers(t *testing.T) {
 		{name: "memory found", lever: Memory, facts: metal(),
 			results: []check.Result{finding(Memory, "MEM-001", "low", "x", "later"),
 				finding(Memory, "MEM-002", "high", "x", "sooner")},
-			want: Recommended, evidence: result.Cited, says: []string{"2 settings differ", "MEM-002", "sooner"}, bound: -1},
+			want: Recommended, evidence: result.Cited, says: []string{"2 checks found something to change", "MEM-002", "sooner"}, bound: -1},
 		{name: "kernel settled", lever: Kernel, facts: metal(),
 			results: []check.Result{answer(Kernel, check.OK), answer(Kernel, check.Unknown)},
 			want:    Settled, evidence: result.Cited, says: []string{"CHK-unknown could not look"}, bound: -1},

@@ -68,7 +68,7 @@ var sentences = map[Reason]string{
 	Unfloored:   "A probe has no noise floor to compare with",
 	Rising:      "A CPU was still getting faster while it was busy",
 	WithinNoise: "The noise of this host is as large as the cost",
-	IncludesOne: "A cost of 0 lies within the 95 % interval",
+	IncludesOne: "The cost that was measured may be chance: its 95 % interval includes 0",
 	Diluted:     "The CPUs were seldom idle: on a quiet host a pause may cost more",
 	NoControl:   "A comparison is missing for some of the measurements",
 	NoCause:     "A cost was measured, and its cause is not known",

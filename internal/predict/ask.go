@@ -60,7 +60,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 			if p.Bounds {
 				continue
 			}
-			step("where " + p.Name + " stops to matter")
+			step("from which load " + p.Name + " does not matter")
 			c.Policy = p
 			v, err := model.LoadWhereEffectVanishes(ctx, c, q.Baseline, Headline, Limit, rough)
 			if err != nil {

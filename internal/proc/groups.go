@@ -81,6 +81,19 @@ type Taker struct {
 	Group     string  `json:"group"` // their control group; "": the root, or not known
 	Seconds   float64 `json:"seconds"`
 	Kernel    bool    `json:"kernel"` // threads of the kernel, which work for programs
+	// Reaped are those of the seconds that programs took which it had started, and which have ended.
+	Reaped float64 `json:"reaped,omitempty"`
+	// Starter is what has started its processes, where most of its seconds are of some that came meanwhile: the nearest
+	// ancestor that was there before. nil: most were there before, or only the first process was.
+	Starter *Starter `json:"starter,omitempty"`
+}
+
+// Starter is a process that starts others.
+type Starter struct {
+	PID  int    `json:"pid"`
+	Name string `json:"name"`
+	// Brief is set where others that it had started came and went meanwhile, as compilers do.
+	Brief bool `json:"brief"`
 }
 
 // maxOthers is how many more processes of a program are kept: a command that names more is longer than a screen is
@@ -141,21 +154,24 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		parents[s.PID] = s.Parent
 		then[s.Identity()] = s
 	}
-	used := map[int]float64{}
+	used, reaped, was := map[int]float64{}, map[int]float64{}, map[int]bool{}
 	lives := func(pid int) bool { _, is := used[pid]; return is }
 	for _, s := range c.all {
-		was := then[s.Identity()]
+		old, known := then[s.Identity()]
 		delete(then, s.Identity())
-		used[s.PID] += (s.CPU - was.CPU + s.Reaped - was.Reaped).Seconds()
+		reaped[s.PID] += (s.Reaped - old.Reaped).Seconds()
+		used[s.PID] += (s.CPU - old.CPU + s.Reaped - old.Reaped).Seconds()
+		was[s.PID] = known
 	}
 	for _, gone := range then { // what it had used by then is not of this time
 		if at := heir(gone.Parent, parents, lives); at != 0 {
 			used[at] -= (gone.CPU + gone.Reaped).Seconds()
+			reaped[at] -= (gone.CPU + gone.Reaped).Seconds()
 		}
 	}
 	byUse := slices.SortedStableFunc(slices.Values(c.all),
 		func(a, b Stat) int { return cmp.Compare(used[b.PID], used[a.PID]) })
-	found := map[key]*Taker{}
+	found, came := map[key]*Taker{}, map[*Taker]float64{}
 	for _, s := range byUse {
 		seconds := used[s.PID]
 		if seconds <= 0 {
@@ -177,6 +193,10 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 			t.Others = append(t.Others, s.PID)
 		}
 		t.Seconds += seconds
+		t.Reaped += min(max(0, reaped[s.PID]), seconds)
+		if !was[s.PID] {
+			came[t] += seconds
+		}
 		t.Processes++
 		leads := s.PID
 		if lives(s.Session) && s.Session > 1 {
@@ -189,9 +209,32 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 	for _, t := range slices.SortedFunc(maps.Values(found), func(a, b *Taker) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
 	}) {
+		if came[t] > t.Seconds/2 && !t.Kernel {
+			t.Starter = c.starter(t.PID, was)
+		}
+		if by := t.Starter; by != nil {
+			by.Brief = reaped[by.PID] >= 0.1*came[t]
+		}
 		list = append(list, *t)
 	}
 	return list
+}
+
+// starter is the nearest ancestor of a process that was there before; nil: the system's first one, or none is seen.
+func (c Census) starter(pid int, was map[int]bool) *Starter {
+	parents, names := map[int]int{}, map[int]string{}
+	for _, s := range c.all {
+		parents[s.PID], names[s.PID] = s.Parent, s.Name
+	}
+	for range deepest {
+		if pid = parents[pid]; pid <= 1 {
+			return nil
+		}
+		if was[pid] {
+			return &Starter{PID: pid, Name: names[pid]}
+		}
+	}
+	return nil
 }
 
 // Below are the processes that descend from one of the roots, and the roots.

@@ -88,9 +88,11 @@ func TestTakers(t *testing.T) {
 		}}
 	ours := after.Below(20)
 	got := after.Takers(before, func(p Stat, _ string) bool { return ours[p.PID] })
-	want := []Taker{{"hog", 10, []int{11}, []int{10, 30}, 2, "/system.slice/hog.service", 11, false},
-		{"make", 30, nil, []int{30}, 1, "", 3, false}, {"young", 40, nil, []int{40}, 1, "", 2, false},
-		{"the kernel's threads", 50, nil, nil, 1, "", 1, true}}
+	want := []Taker{
+		{Name: "hog", PID: 10, Others: []int{11}, Sessions: []int{10, 30}, Processes: 2, Group: "/system.slice/hog.service", Seconds: 11},
+		{Name: "make", PID: 30, Sessions: []int{30}, Processes: 1, Seconds: 3, Reaped: 3},
+		{Name: "young", PID: 40, Sessions: []int{40}, Processes: 1, Seconds: 2},
+		{Name: "the kernel's threads", PID: 50, Processes: 1, Seconds: 1, Kernel: true}}
 	if kthreadd < 0 {
 		want[3].Name, want[3].Sessions, want[3].Kernel = "kworker/0:1", []int{50}, false
 	}
@@ -100,6 +102,29 @@ func TestTakers(t *testing.T) {
 		"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope": "x.scope", "/system.slice/docker-ab12.scope": "docker-ab12.scope", "": "",
 	} {
 		testkit.Is(t, unit, (Taker{Group: group}).Unit(), group)
+	}
+}
+
+// TestStarter: what processes of seconds have in common is the nearest ancestor that was there before them.
+func TestStarter(t *testing.T) {
+	s := time.Second
+	start := Stat{PID: 30, Parent: 9, Name: "make", Started: 1}
+	for name, c := range map[string]struct {
+		reaped time.Duration
+		cc     int // its parent
+		want   *Starter
+	}{
+		"others came and went": {8 * s, 31, &Starter{30, "make", true}},
+		"none did":             {0, 31, &Starter{30, "make", false}},
+		"of the first process": {8 * s, 1, nil},
+	} {
+		grown := start
+		grown.Reaped = c.reaped
+		after := Census{[]Stat{grown, {PID: 31, Parent: 30, Name: "sh", Started: 5}, {PID: 32, Parent: c.cc, Name: "cc", CPU: 9 * s, Started: 6}},
+			func(int) string { return "" }}
+		got := after.Takers(Census{all: []Stat{start}}, func(Stat, string) bool { return false })
+		testkit.Is(t, "cc", got[0].Name)
+		testkit.Same(t, c.want, got[0].Starter, name)
 	}
 }
 

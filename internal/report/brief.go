@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,8 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 	}
 	for _, r := range a.Runs {
 		if r.Skipped != "" || r.Failed != "" {
-			unseen = append(unseen, r.Probe)
+			title := cmp.Or(r.Title, r.Probe, "a probe")
+			unseen = append(unseen, strings.ToLower(title[:1])+title[1:])
 		}
 	}
 	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more

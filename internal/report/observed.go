@@ -119,6 +119,7 @@ func (s *Observed) host(a *Assessment, tree host.Tree, facts *host.Facts) {
 		a.Probes = append(a.Probes, s.Probes[i]...)
 	}
 	a.Levers, a.Verdict.Text = lever.Platform(s.Role, &judged, its, a.Runs)
+	a.Verdict.Text = "No service was watched: this is of the host alone. " + a.Verdict.Text // else its answer is another
 	a.Warnings = slices.Concat(a.Warnings, check.Lapsed(a.Results))
 }
 

@@ -38,6 +38,14 @@ func Word(s string) string {
 	return b.String()
 }
 
+// With is a command that people type, with an option unless its value is empty.
+func With(command, option, value string) string {
+	if value != "" {
+		command += " " + option + " " + Operand(value)
+	}
+	return command
+}
+
 // Operand quotes the name of a file that is an argument by itself: one that begins with a
 // dash would be an option.
 func Operand(path string) string {

@@ -23,8 +23,7 @@ import (
 const keptOfCommand = 32 << 10
 
 // How long a command and what it started get to end after SIGTERM, and how long one
-// that has ended is waited for because a child of its holds its output open. On a host whose CPUs
-// are taken it takes long to read what a command has printed, and what is not read by then is lost.
+// that has ended is waited for because a child of its holds its output open.
 const (
 	graceEnd  = 2 * time.Second
 	graceOpen = time.Second
@@ -53,19 +52,18 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	cmd.Args[0] = args[0]
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = graceOpen
-	err := ctx.Err()
-	if err == nil {
-		var leader *proc.Leader
-		if leader, err = proc.Start(cmd); err == nil {
-			_, err = leader.Run(ctx, graceEnd, nil)
-		} else {
-			err = workload.CannotStart(err)
-		}
+	printed, err := proc.Print(cmd, &stdout, &stderr)
+	if err != nil {
+		return "", err
 	}
-	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
-		err = nil // it ended well, and left something running that holds its output open
+	defer printed.Close()
+	if err = ctx.Err(); err == nil {
+		leader, failed := proc.Start(cmd)
+		printed.Started()
+		if err = workload.CannotStart(failed); failed == nil {
+			_, err = leader.Run(ctx, graceEnd, nil)
+			printed.End(graceOpen) // else it has left something running that holds its output open
+		}
 	}
 	out, said := stdout.Kept(), stderr.Kept()
 	name := filepath.Base(args[0])

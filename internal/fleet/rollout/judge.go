@@ -225,7 +225,7 @@ func better(name, unit string) string {
 
 // Chosen is the measurement that a plan compares: the one named, or the first usual one that so many hosts have. Before
 // the first assessment it is the first usual one.
-func Chosen(name string, have []Measured, hosts int) (Measure, error) {
+func Chosen(name string, have []Measured, hosts int, t Typed) (Measure, error) {
 	if name == "" {
 		name = Usual[0]
 		for _, u := range Usual {
@@ -255,8 +255,8 @@ func Chosen(name string, have []Measured, hosts int) (Measure, error) {
 	if name == Usual[0] {
 		return Measure{name, "B/s", "higher"}, nil
 	}
-	return Measure{}, fmt.Errorf("no assessment has a measurement %q; 'hostlab fleet export csv' lists what there is",
-		screen.Short(screen.Clean(name)))
+	return Measure{}, fmt.Errorf("no assessment has a measurement %q; '%s' lists what there is",
+		screen.Short(screen.Clean(name)), screen.With("hostlab fleet export csv", "--store", t.Store))
 }
 
 // Scatter is how far one value of a host is from the others of its own, as a share (one standard deviation), and how

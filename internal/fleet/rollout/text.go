@@ -21,17 +21,10 @@ type Typed struct {
 }
 
 func (t Typed) gate(wave int) string {
-	return "hostlab fleet rollout gate " + screen.Operand(t.Plan) + " --wave " + strconv.Itoa(wave) + t.store()
+	return screen.With("hostlab fleet rollout gate "+screen.Operand(t.Plan)+" --wave "+strconv.Itoa(wave), "--store", t.Store)
 }
 
-func (t Typed) ingest() string { return "hostlab fleet ingest SPOOL" + t.store() }
-
-func (t Typed) store() string {
-	if t.Store == "" {
-		return ""
-	}
-	return " --store " + screen.Operand(t.Store)
-}
+func (t Typed) ingest() string { return screen.With("hostlab fleet ingest SPOOL", "--store", t.Store) }
 
 // set is what is typed on a host.
 func (p *Plan) set() string {

@@ -25,6 +25,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/screen"
 	"hostlab/internal/trust"
 )
 
@@ -115,7 +116,8 @@ func startSQLite(path string, how int) (*Store, error) {
 	f, err := os.OpenFile(path, how, 0o600) //nolint:gosec // the user's own choice
 	if errors.Is(err, fs.ErrNotExist) {     // a name that is mistyped makes no directories
 		if _, there := os.Stat(filepath.Dir(path)); there == nil {
-			return nil, unusable{fmt.Sprintf("--store: there is no %s; 'hostlab fleet ingest' makes a store", given)}
+			return nil, unusable{fmt.Sprintf("--store: there is no %s; '%s' makes a store", given,
+				screen.With("hostlab fleet ingest SPOOL", "--store", "sqlite:"+given))}
 		}
 		return nil, unusable{fmt.Sprintf("--store %s: its directory is not there", given)}
 	}

@@ -31,9 +31,25 @@ var checks = []struct{ what, expression string }{
 		`[...document.querySelectorAll("[aria-labelledby]")].filter((e) => e.getAttribute("aria-labelledby").split(" ").some((id) => !document.getElementById(id))).map((e) => e.outerHTML.slice(0, 60))`},
 	{"links to nothing on the page",
 		`[...document.querySelectorAll('a[href^="#"]')].filter((a) => !document.getElementById(decodeURIComponent(a.hash.slice(1)))).map((a) => a.outerHTML.slice(0, 80))`},
+	{"words of commands that are broken", brokenWords},
 	{"code without a button",
 		`[...document.querySelectorAll(".command, .typed")].filter((e) => !e.querySelector("button.copy:not([hidden])")).map((e) => e.textContent.slice(0, 40))`},
 }
+
+const brokenWords = `(() => {
+  const bad = [];
+  for (const code of document.querySelectorAll("code")) {
+    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode())
+      for (const word of text.data.matchAll(/(?<!\S)(?=\S*-)\S{1,16}(?!\S)/g)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1) bad.push(word[0] + " of " + code.textContent);
+      }
+  }
+  return bad.slice(0, 8);
+})()`
 
 const smallText = `[...document.querySelectorAll("svg.pic text")].filter((e) => {
   const svg = e.ownerSVGElement;

@@ -14,8 +14,6 @@ func adopt() orphans { return orphans{} }
 func (orphans) Of(int, string) {}
 func (orphans) end() string    { return "" }
 
-func unwritten(*os.File) bool { return false } // which this system does not tell
-
 func usageOf(state *os.ProcessState) usage {
 	if state == nil {
 		return usage{noMaxRSS: "the process's end was not seen"}

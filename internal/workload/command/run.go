@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,22 +66,17 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	stdout, err := newOutput(keepStdout)
+	stdout, stderr := trust.Ends{Keep: keepStdout}, trust.Ends{Keep: keepStderr}
+	printed, err := proc.Print(cmd, &stdout, &stderr)
 	if err != nil {
 		return done, err
 	}
-	defer stdout.close()
-	stderr, err := newOutput(keepStderr)
-	if err != nil {
-		return done, err
-	}
-	defer stderr.close()
-	cmd.Stdout, cmd.Stderr = stdout.w, stderr.w
+	defer printed.Close()
 
 	left := adopt()
 	begin := time.Now()
 	p, err := proc.Start(cmd)
-	_, _ = stdout.w.Close(), stderr.w.Close() // the program has its own copies
+	printed.Started()
 	if err != nil {
 		left.end()
 		return done, workload.CannotStart(fmt.Errorf("cannot start %s: %w%s", c.name, trust.Bare(err), startHint(err)))
@@ -92,13 +86,12 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if names := left.end(); !cancelled {
 		done.left = names
 	}
-	open := []bool{stdout.end(), stderr.end()}
-	if done.left == "" && slices.Contains(open, true) {
+	if open := printed.End(graceLeft); open && done.left == "" {
 		done.warnings = append(done.warnings,
 			"a process that it started still holds its output open; what that prints is not read")
 	}
 	done.usage = usageOf(cmd.ProcessState)
-	done.stdout, done.stderr = stdout.kept.Kept(), stderr.kept.Kept()
+	done.stdout, done.stderr = stdout.Kept(), stderr.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
 		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name),
 			done.wall.Round(time.Millisecond)), err},
