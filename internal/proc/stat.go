@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -194,7 +195,10 @@ func descendants(root int) (list []Stat, err error) {
 	for range deepest {
 		var next []Stat
 		for _, s := range level {
-			tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.PID))
+			tasks := []string{fmt.Sprintf("/proc/%[1]d/task/%[1]d", s.PID)}
+			if s.Threads != 1 { // to list one takes longer than to ask it
+				tasks, _ = filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.PID))
+			}
 			for _, task := range tasks {
 				below, e := children(task)
 				if next = append(next, below...); s.PID == root {
@@ -210,17 +214,20 @@ func descendants(root int) (list []Stat, err error) {
 
 // Family is a process and all that descends from it.
 func Family(root int) []int {
+	pids := []int{root}
+	for _, s := range Descendants(root) {
+		pids = append(pids, s.PID)
+	}
+	return pids
+}
+
+// Descendants are all that descends from a process.
+func Descendants(root int) []Stat {
 	list, err := descendants(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		list = Below(All(), root)
 	}
-	pids := []int{root}
-	for _, s := range list {
-		if s.PID != root {
-			pids = append(pids, s.PID)
-		}
-	}
-	return pids
+	return slices.DeleteFunc(list, func(s Stat) bool { return s.PID == root })
 }
 
 // Children lists the children of this process that orphans become, and perhaps others of

@@ -64,6 +64,18 @@ func line(name string) (string, error) {
 	return string(b[:n]), nil
 }
 
+// names are the entries of an open directory.
+func names(dir int) (all []string) {
+	var b [8 << 10]byte
+	for {
+		n, err := unix.ReadDirent(dir, b[:])
+		if err != nil || n <= 0 {
+			return all
+		}
+		_, _, all = unix.ParseDirent(b[:n], -1, all)
+	}
+}
+
 // CPUTime is the CPU time of all threads of a process, to the nanosecond: its CPU
 // clock (clock_getcpuclockid(3), whose number the C library makes in this way).
 func CPUTime(pid int) (time.Duration, error) { return clock(int32(^pid<<3 | scheduled)) } //nolint:gosec // process numbers are below 2^22
