@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 )
@@ -22,8 +23,14 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 		t.Levels = map[string]int64{compiled: n}
 	}
 	s.settings = t.Settings
+	if err == nil {
+		s.told.answer, s.told.at = t, time.Now()
+	}
 	return t, err
 }
+
+// Told implements explain.Told.
+func (s *Source) Told() (explain.Telling, time.Time) { return s.told.answer, s.told.at }
 
 // spoken are the settings that its counters speak of.
 var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
