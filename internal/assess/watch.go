@@ -33,6 +33,7 @@ type Options struct {
 	// Stretch is set where this is one of many, so that no power policies are simulated for it; Counters, where the
 	// scheduler is not recorded, the clock of the CPUs not read, no pooler asked, and not counted who moves most on disks.
 	Stretch, Counters bool
+	Programs          *trace.Programs // of the scheduler's recorder, which stay loaded; nil: it loads its own
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 }
