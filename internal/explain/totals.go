@@ -14,11 +14,11 @@ type Tells interface {
 	Tell(ctx context.Context) (Telling, error)
 }
 
-// Told is a Source that keeps its last answer, and when it came.
-type Told interface{ Told() (Telling, time.Time) }
+// Answered is a Source that keeps its last answer, and when it came.
+type Answered interface{ Answered() (Telling, time.Time) }
 
 // recently is how old an answer may be that ends one of many recordings and begins the next.
-const recently = 200 * time.Millisecond
+const recently = time.Second / 2
 
 // Telling is one answer.
 type Telling struct {
@@ -97,8 +97,8 @@ func Plain(v float64) string {
 
 // begin is an answer for the beginning: of many recordings, the one before may have ended just now.
 func (r *recorder) begin(ctx context.Context) *Telling {
-	if t, ok := r.src.(Told); ok && r.Rarely > 1 {
-		if last, at := t.Told(); time.Since(at) < recently {
+	if t, ok := r.src.(Answered); ok && r.Rarely > 1 {
+		if last, at := t.Answered(); time.Since(at) < recently {
 			return &last
 		}
 	}

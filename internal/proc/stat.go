@@ -119,7 +119,7 @@ func Numbers() (pids []int, err error) {
 
 // recent is how old a list of processes may be of which only time is counted, or who descends from whom. To list
 // hundreds takes milliseconds, and one stretch of a watch ends where the next begins.
-const recent = 200 * time.Millisecond
+const recent = time.Second / 2
 
 var listed struct {
 	sync.Mutex
@@ -162,10 +162,17 @@ func Below(all []Stat, roots ...int) (below []Stat) {
 	return below
 }
 
+// longLine is what is read of a line: of /proc/PID/stat the first 22 numbers and the name, of 64 bytes at most, are less.
+const longLine = 512
+
 // children lists the children of a thread, as far as the kernel tells (CONFIG_PROC_CHILDREN).
 func children(task string) (list []Stat, err error) {
-	b, err := os.ReadFile(task + "/children")
-	for text := range strings.FieldsSeq(string(b)) {
+	b, err := line(task + "/children")
+	if len(b) >= longLine { // it has many
+		all, e := os.ReadFile(task + "/children")
+		b, err = string(all), e
+	}
+	for text := range strings.FieldsSeq(b) {
 		pid, _ := strconv.Atoi(text)
 		if s, err := Read(pid); err == nil {
 			list = append(list, s)

@@ -56,7 +56,7 @@ func line(name string) (string, error) {
 		return "", &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
-	var b [512]byte // of /proc/PID/stat the first 22 numbers and the name, of 64 bytes at most, are less
+	var b [longLine]byte
 	n, err := unix.Read(fd, b[:])
 	if err != nil {
 		return "", &fs.PathError{Op: "read", Path: name, Err: err}

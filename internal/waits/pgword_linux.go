@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -45,7 +46,7 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
 	defer program.Close()
-	at, err := symbol(program)
+	at, err := symbolOf(program)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +81,32 @@ type linked struct {
 	value, further uint64
 	first          uint64 // where the program begins
 	anywhere       bool   // it is mapped anywhere
+}
+
+// looked is the program in which a pointer was found last: of 10,000 symbols, which a history would read each minute.
+var looked struct {
+	sync.Mutex
+	program [4]int64
+	at      linked
+}
+
+// symbolOf is symbol, once for a program that stays as it is.
+func symbolOf(program *os.File) (linked, error) {
+	var is unix.Stat_t
+	if err := unix.Fstat(int(program.Fd()), &is); err != nil {
+		return linked{}, err
+	}
+	id := [4]int64{int64(is.Dev), int64(is.Ino), is.Size, is.Mtim.Nano()} //nolint:gosec // they are compared alone
+	looked.Lock()
+	defer looked.Unlock()
+	if id == looked.program {
+		return looked.at, nil
+	}
+	at, err := symbol(program)
+	if err == nil {
+		looked.program, looked.at = id, at
+	}
+	return at, err
 }
 
 // symbol finds a program's pointer.

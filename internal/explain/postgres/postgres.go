@@ -40,6 +40,7 @@ type Source struct {
 	clients   int               // in the last sample
 	peak      int               // most that worked at once
 	settings  map[string]string // as it says; nil: it did not
+	plain     map[int64]string  // pages that a process without a compiler has mapped
 	told      struct {
 		answer explain.Telling // the last one
 		at     time.Time
