@@ -172,6 +172,9 @@ func (w *watching) wait(progress bool) string {
 		}
 		wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
 		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
+		if over {
+			proc.Recent() // for all that looks at processes at the end
+		}
 		if err := w.threads.look(); err != nil {
 			return "the service ended"
 		}

@@ -228,13 +228,20 @@ func Family(root int) []int {
 	return pids
 }
 
-// Descendants are all that descends from a process.
+// Descendants are all that descends from a process, of those that were listed just now, if any were.
 func Descendants(root int) []Stat {
+	is := func(s Stat) bool { return s.PID == root }
+	listed.Lock()
+	all, at := listed.all, listed.at
+	listed.Unlock()
+	if time.Since(at) <= recent && slices.ContainsFunc(all, is) { // else it has just begun
+		return slices.DeleteFunc(Below(all, root), is)
+	}
 	list, err := descendants(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		list = Below(All(), root)
 	}
-	return slices.DeleteFunc(list, func(s Stat) bool { return s.PID == root })
+	return slices.DeleteFunc(list, is)
 }
 
 // Children lists the children of this process that orphans become, and perhaps others of

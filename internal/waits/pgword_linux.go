@@ -7,7 +7,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -29,6 +31,8 @@ type Words struct {
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
 	looker      *looker        // nil: not yet begun
+	children    *os.File       // that lists them, and stays open; nil: not yet
+	list        bytes.Buffer
 	missed      Missed
 	failed      int           // times in a row that a child ended or kept silent
 	spent       time.Duration // CPU time of those
@@ -258,8 +262,14 @@ func (w *Words) At() map[int]uint64 { return w.at }
 
 // Children lists the processes that the first one has begun. Its error is of a kernel that does not list children.
 func (w *Words) Children() (pids []int, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.postmaster))
-	for text := range bytes.FieldsSeq(b) {
+	if w.children == nil {
+		if w.children, err = os.Open(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.postmaster)); err != nil {
+			return nil, err
+		}
+	}
+	w.list.Reset()
+	_, err = w.list.ReadFrom(io.NewSectionReader(w.children, 0, math.MaxInt32))
+	for text := range bytes.FieldsSeq(w.list.Bytes()) {
 		if pid, err := strconv.Atoi(string(text)); err == nil {
 			pids = append(pids, pid)
 		}
