@@ -162,7 +162,7 @@ func Below(all []Stat, roots ...int) (below []Stat) {
 	return below
 }
 
-// longLine is what is read of a line: of /proc/PID/stat the first 22 numbers and the name, of 64 bytes at most, are less.
+// longLine is what is read of a line: of /proc/PID/stat the first 22 numbers and the name of 64 bytes at most are less.
 const longLine = 512
 
 // children lists the children of a thread, as far as the kernel tells (CONFIG_PROC_CHILDREN).
