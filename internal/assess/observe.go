@@ -214,7 +214,11 @@ func (x *scheduler) watch(ctx context.Context, s *service.Service, sessions bool
 	if !o.Bursts {
 		c.Budget = recording
 	}
-	if x.seen, x.err = trace.Record(ctx, c); x.err != nil {
+	record := trace.Record
+	if o.Programs != nil {
+		record = o.Programs.Record
+	}
+	if x.seen, x.err = record(ctx, c); x.err != nil {
 		x.bounds, x.length = trace.BoundsOf(ctx, c)
 	}
 }

@@ -33,6 +33,7 @@ type Options struct {
 	// Stretch is set where this is one of many, so that no power policies are simulated for it; Counters, where the
 	// scheduler is not recorded, the clock of the CPUs not read, no pooler asked, and not counted who moves most on disks.
 	Stretch, Counters bool
+	Programs          *trace.Programs // of the scheduler's recorder, which stay loaded; nil: it loads its own
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 }
@@ -171,6 +172,9 @@ func (w *watching) wait(progress bool) string {
 		}
 		wait(w.ctx, min(pause, time.Until(w.began.Add(w.options.For))))
 		over := w.ctx.Err() != nil || time.Since(w.began) >= w.options.For
+		if over {
+			proc.Recent() // for all that looks at processes at the end
+		}
 		if err := w.threads.look(); err != nil {
 			return "the service ended"
 		}

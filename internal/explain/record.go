@@ -106,7 +106,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			return Report{}, err
 		}
 	}
-	first := r.tell(ask)
+	first := r.begin(ask)
 	r.costs, r.asked, r.paid = nil, 0, 0
 	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()

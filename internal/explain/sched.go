@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,6 +26,8 @@ type Threads struct {
 	// live have used so much; nil: not known. Between two looks a thread may do all its work
 	// and end, as when clients reconnect.
 	Gone func(live time.Duration) (time.Duration, error)
+	// Turns are to be known, which takes a further file of each.
+	Turns bool
 
 	started    bool
 	files      proc.Accounts
@@ -50,7 +54,7 @@ type task struct {
 }
 
 // Forget begins anew, as a new recording does.
-func (t *Threads) Forget() { *t = Threads{Read: t.Read, Gone: t.Gone, files: t.files} }
+func (t *Threads) Forget() { *t = Threads{Read: t.Read, Gone: t.Gone, Turns: t.Turns, files: t.files} }
 
 func (t *Threads) read(id int64) (run, queue time.Duration, err error) {
 	if t.Read != nil {
@@ -90,7 +94,7 @@ func (t *Threads) Watch(clients, others []int64) {
 			t.tasks[id] = x
 		}
 		x.run, x.queue = x.run+run-x.last[0], x.queue+queue-x.last[1]
-		if x.moved = run != x.last[0]; x.moved && x.woke == 0 { // hundreds of idle ones need not be asked
+		if x.moved = run != x.last[0]; t.Turns && x.moved && x.woke == 0 { // hundreds of idle ones need not be asked
 			x.slept, x.woke = leaves(id), run
 		}
 		x.last, x.at, x.seen, x.client = [2]time.Duration{run, queue}, now, true, x.client || i < len(clients)
@@ -149,15 +153,14 @@ func (t *Threads) Uses() (list []Use) {
 // leaves is how often a thread has left a CPU of its own accord, as Linux counts it (proc_pid_status(5)); -1: not
 // known.
 func leaves(id int64) int64 {
-	p, err := procfs.NewProc(int(id))
+	b, _ := os.ReadFile("/proc/" + strconv.FormatInt(id, 10) + "/status")
+	_, after, _ := bytes.Cut(b, []byte("\nvoluntary_ctxt_switches:"))
+	value, _, _ := bytes.Cut(after, []byte("\n"))
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 	if err != nil {
 		return -1
 	}
-	s, err := p.NewStatus()
-	if err != nil {
-		return -1
-	}
-	return int64(s.VoluntaryCtxtSwitches) //nolint:gosec // it counts
+	return n
 }
 
 // end keeps what a thread used. It ended at any time since the last look at it, and had

@@ -15,7 +15,7 @@ func TestTurns(t *testing.T) {
 		defer close(done)
 		runtime.LockOSThread() // which ends with it, and was nobody's
 		id := int64(unix.Gettid())
-		var watch Threads
+		watch := Threads{Turns: true}
 		turn := func(work func()) float64 {
 			watch.Forget()
 			for range 3 { // the second finds that it has run, and from there on sleeps count

@@ -53,14 +53,16 @@ func ProtocolOf(pid int, fd int64) Protocol {
 // ServersOver are those of one protocol.
 func ServersOver(pid int, p Protocol) map[uint64]string {
 	if p == Unix {
-		return askedUnix()
+		return askedUnix(unixSockets())
 	}
 	return askedInet(inets[p](pid))
 }
 
-func askedUnix() map[uint64]string {
+func askedUnix(all []unixSocket) map[uint64]string {
 	out, names, peers := map[uint64]string{}, map[uint64]string{}, map[uint64]uint64{}
-	eachUnix(func(x unixSocket) { names[x.inode], peers[x.inode] = x.name, x.peer })
+	for _, x := range all {
+		names[x.inode], peers[x.inode] = x.name, x.peer
+	}
 	for inode, peer := range peers {
 		if peer != 0 {
 			out[inode] = ""
@@ -115,11 +117,11 @@ func Listener(asker int, address string) int {
 		}
 		inodes = listensAt(inets[over](asker), net.ParseIP(host), port)
 	} else {
-		eachUnix(func(x unixSocket) {
+		for _, x := range unixSockets() {
 			if x.name == address && x.peer == 0 {
 				inodes[x.inode] = true
 			}
-		})
+		}
 	}
 	first := 0
 	all, _ := Numbers()
@@ -179,13 +181,13 @@ type unixSocket struct {
 	unread      int // bytes; of one that listens, connections that nobody has taken yet
 }
 
-// eachUnix goes through them.
-func eachUnix(f func(unixSocket)) {
+// unixSockets lists them.
+func unixSockets() (all []unixSocket) {
 	request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
 	request.AddData(unixRequest{})
 	answers, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
 	if err != nil {
-		return
+		return nil
 	}
 	for _, a := range answers {
 		if len(a) < unixHead {
@@ -208,19 +210,20 @@ func eachUnix(f func(unixSocket)) {
 				}
 			}
 		}
-		f(x)
+		all = append(all, x)
 	}
+	return all
 }
 
 // Listens are the addresses on which a process takes connections that this one can reach: socket files, and ports of
 // this network, on this host.
 func Listens(pid int) (addresses []string) {
 	own := sockets(pid)
-	eachUnix(func(x unixSocket) {
+	for _, x := range unixSockets() {
 		if own[x.inode] && x.listens && strings.HasPrefix(x.name, "/") {
 			addresses = append(addresses, FileOf(pid, x.name))
 		}
-	})
+	}
 	if Network(pid) != Network(os.Getpid()) {
 		return addresses
 	}

@@ -2,14 +2,19 @@ package proc
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 )
 
 // ClientOf is the process of this host at the other end of a connection that a process serves: on a Unix socket, or
@@ -41,24 +46,37 @@ func InodeOf(socket string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(socket, "socket:["), "]"), 10, 64)
 }
 
-// otherEnd is a process at the other end of some sockets of a process.
+// otherEnd is a process at the other end of some sockets of a process: of Unix ones first, as the kernel's table of the
+// others is large.
 func otherEnd(pid int, own map[uint64]bool) int {
 	if len(own) == 0 {
 		return 0
 	}
-	peers := unixPeers(own)
-	maps.Copy(peers, loopback(pid, own))
-	if len(peers) == 0 {
+	if other := holder(pid, unixPeers(own)); other != 0 {
+		return other
+	}
+	return holder(pid, loopback(pid, own))
+}
+
+// lately is the holder that was found last. A history asks for the same one every few seconds, and to look at what all
+// processes have open takes long.
+var lately atomic.Int64
+
+// holder is a process but one that has one of some sockets.
+func holder(but int, of map[uint64]bool) int {
+	if len(of) == 0 {
 		return 0
 	}
+	last := int(lately.Load())
 	all, _ := Numbers()
-	for _, other := range all {
-		if other == pid {
+	for _, pid := range slices.Insert(all, 0, last) {
+		if pid == but || pid == 0 {
 			continue
 		}
-		for inode := range sockets(other) {
-			if peers[inode] {
-				return other
+		for inode := range sockets(pid) {
+			if of[inode] {
+				lately.Store(int64(pid))
+				return pid
 			}
 		}
 	}
@@ -67,8 +85,17 @@ func otherEnd(pid int, own map[uint64]bool) int {
 
 // ClientsAmong are those of some processes that have a connection which others of this host serve: each has the other
 // end. The kernel walks its whole table of connections for a list of a network's, which takes milliseconds where it is
-// large, so that each network is asked once for all servers in it.
+// large, so that each network is asked once for all servers in it, and none where nobody has such a socket.
 func ClientsAmong(some, servers []int) map[int]bool {
+	found, theirs := map[int]bool{}, map[int]map[uint64]bool{}
+	for _, pid := range some {
+		if has := sockets(pid); len(has) > 0 {
+			theirs[pid] = has
+		}
+	}
+	if len(theirs) == 0 {
+		return found
+	}
 	own, networks := map[uint64]bool{}, map[string]int{} // by a process of each
 	for _, pid := range servers {
 		if has := sockets(pid); len(has) > 0 {
@@ -85,18 +112,29 @@ func ClientsAmong(some, servers []int) map[int]bool {
 			}
 		}
 	}
-	ask(askedUnix())
-	peers := map[uint64]bool{}
-	for _, pid := range networks {
-		tcp := overTCP(pid)
-		ask(askedInet(tcp))
-		ask(ServersOver(pid, UDP))
-		maps.Copy(peers, inodes(opposite(tcp, own)))
+	over := unixSockets()
+	local := map[uint64]bool{}
+	for _, x := range over {
+		local[x.inode] = true
 	}
-	maps.Copy(peers, unixPeers(own))
-	found := map[int]bool{}
-	for _, pid := range some {
-		for inode := range sockets(pid) {
+	elsewise := false
+	for _, has := range theirs {
+		for inode := range has {
+			elsewise = elsewise || !local[inode]
+		}
+	}
+	ask(askedUnix(over))
+	peers := peersAmong(over, own)
+	for _, pid := range networks {
+		if elsewise {
+			tcp := overTCP(pid)
+			ask(askedInet(tcp))
+			ask(ServersOver(pid, UDP))
+			maps.Copy(peers, inodes(opposite(tcp, own)))
+		}
+	}
+	for pid, has := range theirs {
+		for inode := range has {
 			if peers[inode] {
 				found[pid] = true
 			}
@@ -138,11 +176,15 @@ func socketsOf(pids []int) map[uint64]bool {
 // user's.
 func descriptors(pid int) iter.Seq2[string, string] {
 	return func(yield func(fd, name string) bool) {
-		dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
-		entries, _ := os.ReadDir(dir)
-		for _, e := range entries {
-			name, err := os.Readlink(filepath.Join(dir, e.Name()))
-			if err == nil && !yield(e.Name(), name) {
+		dir, err := unix.Open(fmt.Sprintf("/proc/%d/fd", pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return
+		}
+		defer unix.Close(dir)
+		var name [unix.PathMax]byte
+		for _, fd := range names(dir) {
+			n, err := unix.Readlinkat(dir, fd, name[:])
+			if err == nil && !yield(fd, string(name[:n])) {
 				return
 			}
 		}
@@ -150,13 +192,15 @@ func descriptors(pid int) iter.Seq2[string, string] {
 }
 
 // unixPeers are the other ends of Unix sockets.
-func unixPeers(own map[uint64]bool) map[uint64]bool {
+func unixPeers(own map[uint64]bool) map[uint64]bool { return peersAmong(unixSockets(), own) }
+
+func peersAmong(all []unixSocket, own map[uint64]bool) map[uint64]bool {
 	peers := map[uint64]bool{}
-	eachUnix(func(x unixSocket) {
+	for _, x := range all {
 		if own[x.inode] && x.peer != 0 {
 			peers[x.peer] = true
 		}
-	})
+	}
 	return peers
 }
 

@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -118,7 +119,7 @@ func Numbers() (pids []int, err error) {
 
 // recent is how old a list of processes may be of which only time is counted, or who descends from whom. To list
 // hundreds takes milliseconds, and one stretch of a watch ends where the next begins.
-const recent = 200 * time.Millisecond
+const recent = time.Second / 2
 
 var listed struct {
 	sync.Mutex
@@ -161,10 +162,17 @@ func Below(all []Stat, roots ...int) (below []Stat) {
 	return below
 }
 
+// longLine is what is read of a line: of /proc/PID/stat the first 22 numbers and the name of 64 bytes at most are less.
+const longLine = 512
+
 // children lists the children of a thread, as far as the kernel tells (CONFIG_PROC_CHILDREN).
 func children(task string) (list []Stat, err error) {
-	b, err := os.ReadFile(task + "/children")
-	for text := range strings.FieldsSeq(string(b)) {
+	b, err := line(task + "/children")
+	if len(b) >= longLine { // it has many
+		all, e := os.ReadFile(task + "/children")
+		b, err = string(all), e
+	}
+	for text := range strings.FieldsSeq(b) {
 		pid, _ := strconv.Atoi(text)
 		if s, err := Read(pid); err == nil {
 			list = append(list, s)
@@ -194,7 +202,10 @@ func descendants(root int) (list []Stat, err error) {
 	for range deepest {
 		var next []Stat
 		for _, s := range level {
-			tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.PID))
+			tasks := []string{fmt.Sprintf("/proc/%[1]d/task/%[1]d", s.PID)}
+			if s.Threads != 1 { // to list one takes longer than to ask it
+				tasks, _ = filepath.Glob(fmt.Sprintf("/proc/%d/task/*", s.PID))
+			}
 			for _, task := range tasks {
 				below, e := children(task)
 				if next = append(next, below...); s.PID == root {
@@ -210,17 +221,27 @@ func descendants(root int) (list []Stat, err error) {
 
 // Family is a process and all that descends from it.
 func Family(root int) []int {
+	pids := []int{root}
+	for _, s := range Descendants(root) {
+		pids = append(pids, s.PID)
+	}
+	return pids
+}
+
+// Descendants are all that descends from a process, of those that were listed just now, if any were.
+func Descendants(root int) []Stat {
+	is := func(s Stat) bool { return s.PID == root }
+	listed.Lock()
+	all, at := listed.all, listed.at
+	listed.Unlock()
+	if time.Since(at) <= recent && slices.ContainsFunc(all, is) { // else it has just begun
+		return slices.DeleteFunc(Below(all, root), is)
+	}
 	list, err := descendants(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		list = Below(All(), root)
 	}
-	pids := []int{root}
-	for _, s := range list {
-		if s.PID != root {
-			pids = append(pids, s.PID)
-		}
-	}
-	return pids
+	return slices.DeleteFunc(list, is)
 }
 
 // Children lists the children of this process that orphans become, and perhaps others of

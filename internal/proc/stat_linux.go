@@ -56,12 +56,24 @@ func line(name string) (string, error) {
 		return "", &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
-	var b [512]byte // of /proc/PID/stat the first 22 numbers and the name, of 64 bytes at most, are less
+	var b [longLine]byte
 	n, err := unix.Read(fd, b[:])
 	if err != nil {
 		return "", &fs.PathError{Op: "read", Path: name, Err: err}
 	}
 	return string(b[:n]), nil
+}
+
+// names are the entries of an open directory.
+func names(dir int) (all []string) {
+	var b [8 << 10]byte
+	for {
+		n, err := unix.ReadDirent(dir, b[:])
+		if err != nil || n <= 0 {
+			return all
+		}
+		_, _, all = unix.ParseDirent(b[:n], -1, all)
+	}
 }
 
 // CPUTime is the CPU time of all threads of a process, to the nanosecond: its CPU

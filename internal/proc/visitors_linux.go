@@ -57,7 +57,7 @@ const again = 8
 func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 	names, before := map[string]bool{}, map[uint64]bool{}
 	began := time.Now()
-	eachUnix(func(x unixSocket) {
+	for _, x := range unixSockets() {
 		before[x.inode] = true
 		switch {
 		case !own[x.inode]:
@@ -67,19 +67,19 @@ func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 		case x.peer != 0 && x.name != "":
 			r.count(x.unread > 0)
 		}
-	})
+	}
 	if len(names) == 0 {
 		return
 	}
 	last := began
 	for range again {
 		last = time.Now()
-		eachUnix(func(x unixSocket) {
+		for _, x := range unixSockets() {
 			if x.cameTo(names) && !before[x.inode] {
 				before[x.inode] = true
 				v.came++
 			}
-		})
+		}
 	}
 	v.between += last.Sub(began)
 }

@@ -18,6 +18,8 @@ import (
 	"hostlab/internal/ring"
 	"hostlab/internal/screen"
 	"hostlab/internal/service"
+	"hostlab/internal/thread"
+	"hostlab/internal/trace"
 )
 
 // Kept is one stretch of a service's history.
@@ -34,6 +36,9 @@ const (
 	recorded = 6
 )
 
+// slack is how late a ring may wake: its moments are drawn at random, and its times are read when it looks.
+const slack = 5 * time.Millisecond
+
 // Keep watches a service stretch after stretch until ctx ends, and puts each into a ring. A service that ends is waited
 // for; a disk that is full, too. tell says once of each trouble that there is one, and when it is over. metrics may be
 // nil.
@@ -41,8 +46,10 @@ func Keep(ctx context.Context, o Options, dir string, long time.Duration, metric
 	// What it does in a second takes a few milliseconds. With more threads at once, Go would wake a second one each time
 	// to look for work (wakep in runtime/proc.go).
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer thread.Lazily(slack)()
 	k := &keeper{Options: o, metrics: metrics, tell: tell}
 	defer k.leave()
+	defer k.programs.Close()
 	if err := k.reach(ctx); err != nil || k.at == nil { // before anything is made
 		return err
 	}
@@ -91,6 +98,8 @@ type keeper struct {
 	bands   *bands
 	metrics *Metrics // nil: nobody reads them
 	trouble string
+
+	programs trace.Programs
 }
 
 // say tells of a trouble, or that there is none any more, if that is news.
@@ -159,7 +168,7 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	m, err := assess.Watch(ctx, t.of, t.source, t.why,
 		assess.Options{For: KeptFor, Tool: k.Tool, Port: t.port, NoPort: t.noPort,
 			Local: t.local, CPUs: len(k.facts.Topology.Online.Or(nil)), Facts: k.facts, Stretch: true,
-			Counters: k.n%recorded != 0})
+			Counters: k.n%recorded != 0, Programs: &k.programs})
 	k.n++
 	switch {
 	case ctx.Err() != nil && m == nil:

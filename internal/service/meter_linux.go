@@ -3,7 +3,6 @@ package service
 import (
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -54,7 +53,7 @@ func (m *Meter) Close() {}
 // NewMeter begins to count; ErrEnded where there is nothing to count any more.
 func (s *Service) NewMeter() (*Meter, error) {
 	m := &Meter{of: s, cost: time.Hour, search: time.Hour}
-	m.threads.Gone = m.gone
+	m.threads.Gone, m.threads.Turns = m.gone, true
 	if s.group != nil {
 		m.group = s.group.id()
 		m.first.group, _ = s.group.used()
@@ -153,16 +152,31 @@ func (m *Meter) look(now time.Time) {
 		m.looked, m.search = now, min(m.search, time.Since(began))
 		return
 	}
-	is := func(s proc.Stat) bool { return s.Identity() == m.of.root.Identity() }
-	all, took := proc.Recent()
-	if !slices.ContainsFunc(all, is) { // it has just begun
-		all = proc.All()
-	}
+	known := m.members
 	m.members = nil
-	if slices.ContainsFunc(all, is) {
-		m.members = proc.Below(all, m.of.root.PID)
+	if root, err := proc.Read(m.of.root.PID); err == nil && root.Identity() == m.of.root.Identity() {
+		m.members = append([]proc.Stat{root}, proc.Descendants(root.PID)...)
+		m.members = append(m.members, left(known, m.members)...)
 	}
-	m.looked, m.search = now, min(m.search, took)
+	m.looked, m.search = now, min(m.search, time.Since(began))
+}
+
+// left are the known ones that a list of all of a family lacks, and that are of it: the kernel skips one where another
+// ends just then (get_children_pid in fs/proc/array.c), and one that came back would count with all of its past.
+func left(known, all []proc.Stat) (out []proc.Stat) {
+	in := map[int]bool{}
+	for _, s := range all {
+		in[s.PID] = true
+	}
+	for _, s := range known {
+		if in[s.PID] {
+			continue
+		}
+		if now, err := proc.Read(s.PID); err == nil && now.Identity() == s.Identity() && in[now.Parent] {
+			out = append(out, now)
+		}
+	}
+	return out
 }
 
 // gone is what threads of the service had used that have ended, where those that live have

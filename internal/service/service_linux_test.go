@@ -121,3 +121,21 @@ func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
 }
+
+// TestLeft: a child that a list lacks is still there, and counts on; one that has ended, or another of its number, does
+// not.
+func TestLeft(t *testing.T) {
+	cmd := exec.Command("sleep", "3600")
+	testkit.Start(t, cmd)
+	self, child := testkit.Must(proc.Read(os.Getpid()))(t), testkit.Must(proc.Read(cmd.Process.Pid))(t)
+	if got := left([]proc.Stat{self, child}, []proc.Stat{self}); len(got) != 1 || got[0].PID != child.PID {
+		t.Errorf("%+v, want the child", got)
+	}
+	earlier := child
+	earlier.Started--
+	testkit.Is(t, 0, len(left([]proc.Stat{self, earlier}, []proc.Stat{self})), "of another process")
+	testkit.Is(t, 0, len(left([]proc.Stat{child}, []proc.Stat{child})), "that the list has")
+	testkit.OK(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	testkit.Is(t, 0, len(left([]proc.Stat{self, child}, []proc.Stat{self})), "that ended")
+}

@@ -105,6 +105,26 @@ func Sleep(d time.Duration) (late time.Duration, ok bool) {
 	}
 }
 
+// Lazily lets timers of all threads of this process end late by so much, those of threads that they start meanwhile, too,
+// and returns what undoes it. Go's monitor wakes some fifty times for each wake-up of ours, first after 20 us and then
+// more seldom (sysmon in runtime/proc.go, Go 1.26): so much later, once or twice. Another thread's slack takes root
+// (proc_pid_timerslack_ns(5)): without it, all stays as it is.
+func Lazily(slack time.Duration) (undo func()) {
+	before, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		return func() {}
+	}
+	set := func(ns int64) {
+		tasks, _ := os.ReadDir("/proc/self/task")
+		for _, t := range tasks {
+			file := "/proc/" + t.Name() + "/timerslack_ns" // each thread has one there, though only processes are listed
+			_ = os.WriteFile(file, strconv.AppendInt(nil, ns, 10), 0)
+		}
+	}
+	set(slack.Nanoseconds())
+	return func() { set(int64(before)) }
+}
+
 // ProcessCPU is the CPU time of the whole process.
 func ProcessCPU() (time.Duration, bool) {
 	used, err := proc.CPUTime(os.Getpid())

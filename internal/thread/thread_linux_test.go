@@ -160,3 +160,17 @@ func TestOfAnotherThread(t *testing.T) {
 	close(end)
 	testkit.OK(t, <-done)
 }
+
+// Timers of this thread may end late, and then as before.
+func TestLazily(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	slack := func() time.Duration {
+		return time.Duration(testkit.Must(unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0))(t))
+	}
+	before := slack()
+	undo := Lazily(7 * time.Millisecond)
+	testkit.Is(t, 7*time.Millisecond, slack(), "slack")
+	undo()
+	testkit.Is(t, before, slack(), "slack after it")
+}

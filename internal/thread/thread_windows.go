@@ -101,3 +101,6 @@ func Allowed() ([]int, error) {
 
 // Keep fails: processes of others are kept to CPUs on Linux only.
 func Keep(int, []int) error { return errors.ErrUnsupported }
+
+// Lazily does nothing: Windows has timers of no such kind.
+func Lazily(time.Duration) (undo func()) { return func() {} }

@@ -14,9 +14,28 @@ import (
 	"hostlab/internal/thread"
 )
 
+// Programs are those of the recorder, in the kernel. They stay loaded between recordings, attached to nothing: to load
+// them takes as much as ten seconds with them. The zero value has loaded none.
+type Programs struct{ s *session }
+
+// Close lets go of them.
+func (p *Programs) Close() {
+	if p.s != nil {
+		p.s.close()
+		p.s = nil
+	}
+}
+
 // Record watches a service for a while. Where the kernel cannot be asked, the error is an
 // *Unavailable. A service that ends, or a context, ends it early: what was seen is kept.
 func Record(ctx context.Context, cfg Config) (*Result, error) {
+	var p Programs
+	defer p.Close()
+	return p.Record(ctx, cfg)
+}
+
+// Record is Record by programs that may be loaded.
+func (p *Programs) Record(ctx context.Context, cfg Config) (r *Result, err error) {
 	if len(cfg.Target.PIDs) == 0 && len(cfg.Target.Cgroups) == 0 {
 		return nil, errors.New("no process and no cgroup is named")
 	}
@@ -26,13 +45,42 @@ func Record(ctx context.Context, cfg Config) (*Result, error) {
 	defer runtime.UnlockOSThread()
 	defer prefer()()
 	tree := host.Tree{Root: cfg.Root}
-	s, err := open(tree, cfg.Target, cfg.Chains)
+	groups, err := p.load(tree, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	t := newTally(s, tree, cfg)
-	return t.run(ctx)
+	defer func() {
+		if err != nil || p.s.stop() != nil {
+			p.Close()
+		}
+	}()
+	if err := p.s.start(tree, cfg.Target, groups); err != nil {
+		return nil, err
+	}
+	return newTally(p.s, tree, cfg).run(ctx)
+}
+
+// load loads what the target needs, and tells the numbers of its groups.
+func (p *Programs) load(tree host.Tree, cfg Config) (groups []uint64, err error) {
+	var ns unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &ns); len(cfg.Target.PIDs) > 0 && (err != nil || ns.Ino != initialPIDs) {
+		return nil, &Unavailable{"process numbers here are those of a container, and the kernel's are others; run hostlab on the host, or name a cgroup"}
+	}
+	groups, h, err := cgroupIDs(cfg.Target.Cgroups)
+	if err != nil {
+		return nil, err
+	}
+	if p.s != nil && !p.s.fits(tree, h, cfg.Chains) {
+		p.Close()
+	}
+	if p.s == nil {
+		s, err := open(tree, h, cfg.Chains)
+		if err != nil {
+			return nil, err
+		}
+		p.s = s
+	}
+	return groups, nil
 }
 
 // run opens one window after the other.

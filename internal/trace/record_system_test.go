@@ -115,6 +115,36 @@ func TestDetachedBetweenWindows(t *testing.T) {
 	})
 }
 
+// Programs that stay loaded know nothing of the recording before: one of a process that sleeps, between two of one that
+// computes, which runs for no longer in windows than in all.
+func TestProgramsAnew(t *testing.T) {
+	testkit.Root(t)
+	var programs Programs
+	defer programs.Close()
+	busy, idle := play(t, "burn", "TRACE_ROUNDS=1000"), play(t, "burn", "TRACE_ROUNDS=1000")
+	_, _ = busy.in.Write([]byte("\n"))
+	var loaded *session
+	for i, p := range []*player{busy, idle, busy} {
+		run0, _ := p.schedstat(t)
+		r := testkit.Must(programs.Record(context.Background(), Config{Target: p.target(), For: 2 * time.Second, Budget: always,
+			Chains: true}))(t)
+		run1, _ := p.schedstat(t)
+		run := r.Run.Value * r.Seen
+		t.Logf("ran for %.4f s in windows, %.4f s in all; seen %.3f of %.3f s; busy %.3f", run, run1-run0, r.Seen, r.Length, r.Busy.Value)
+		if run > 1.01*(run1-run0)+0.001 || p == busy && run <= 0 {
+			t.Errorf("recording %d: it ran for %.4f s in windows, and for %.4f s in all", i, run, run1-run0)
+		}
+		if r.Seen > r.Length || r.Busy.Value > 1.01*float64(len(r.CPUs)) {
+			t.Errorf("recording %d: %.3f of %.3f s were seen, in which %.3f of %d CPUs were busy", i, r.Seen, r.Length, r.Busy.Value,
+				len(r.CPUs))
+		}
+		if loaded != nil && loaded != programs.s {
+			t.Error("the programs were loaded anew")
+		}
+		loaded = programs.s
+	}
+}
+
 // Latencies are a little shorter than the process itself can see: it reads its clock before it
 // writes, and after it has returned from reading.
 func TestLatencies(t *testing.T) {

@@ -38,31 +38,26 @@ type session struct {
 	list    []schedEvent    // of the last window
 	dropped uint64
 
-	number  uint64 // of the last window
+	number  uint64 // of the last window; it goes on where a session begins anew, as tasks keep theirs
 	windows [2]schedWindow
 	record  ringbuf.Record
+
+	hierarchy hierarchy // of its target's groups
+	chains    bool
 }
 
 // initialPIDs is the inode of the first PID namespace (include/linux/proc_ns.h).
 const initialPIDs = 0xEFFFFFFC
 
-// open loads and attaches. An *Unavailable is a kernel or user for which that cannot be.
-func open(tree host.Tree, target Target, chains bool) (s *session, err error) {
-	s = &session{clock: clockTime()}
+// open loads. An *Unavailable is a kernel or user for which that cannot be.
+func open(tree host.Tree, h hierarchy, chains bool) (s *session, err error) {
+	s = &session{clock: clockTime(), hierarchy: h, chains: chains}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	if s.cpus = tree.List("/sys/devices/system/cpu/online").Or(nil); len(s.cpus) == 0 {
-		return s, errors.New("/sys/devices/system/cpu/online: it lists no CPU")
-	}
-	var ns unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/pid", &ns); len(target.PIDs) > 0 && (err != nil || ns.Ino != initialPIDs) {
-		return s, &Unavailable{"process numbers here are those of a container, and the kernel's are others; run hostlab on the host, or name a cgroup"}
-	}
-	ids, h, err := cgroupIDs(target.Cgroups)
-	if err != nil {
+	if s.cpus, err = online(tree); err != nil {
 		return s, err
 	}
 	spec, err := loadSched()
@@ -85,25 +80,74 @@ func open(tree host.Tree, target Target, chains bool) (s *session, err error) {
 		return s, err
 	}
 	if chains {
-		if s.events, err = ringbuf.NewReader(s.objects.Events); err != nil {
-			return s, err
-		}
+		s.events, err = ringbuf.NewReader(s.objects.Events)
 	}
+	return s, err
+}
+
+func online(tree host.Tree) ([]int, error) {
+	cpus := tree.List("/sys/devices/system/cpu/online").Or(nil)
+	if len(cpus) == 0 {
+		return nil, errors.New("/sys/devices/system/cpu/online: it lists no CPU")
+	}
+	return cpus, nil
+}
+
+// fits reports whether programs that are loaded already do for a target.
+func (s *session) fits(tree host.Tree, h hierarchy, chains bool) bool {
+	cpus, err := online(tree)
+	return err == nil && slices.Equal(cpus, s.cpus) && h == s.hierarchy && chains == s.chains
+}
+
+// start attaches to a target, of which groups have these numbers.
+func (s *session) start(tree host.Tree, target Target, groups []uint64) (err error) {
 	s.pair(tree)
-	for _, id := range ids {
+	for _, id := range groups {
 		if err := s.objects.Cgroups.Put(id, uint8(1)); err != nil {
-			return s, fmt.Errorf("cgroup: %w", err)
+			return fmt.Errorf("cgroup: %w", err)
 		}
 	}
 	// Processes come and go: first those that follow them, then the processes, then what counts.
 	if s.links, err = attach(s.objects.OnFork, s.objects.OnExit); err != nil {
-		return s, err
+		return err
 	}
 	if err := s.adopt(target.PIDs); err != nil {
-		return s, err
+		return err
 	}
 	s.watch, err = attach(s.objects.OnSwitch, s.objects.OnWakeupNew, s.objects.OnWaking)
-	return s, err
+	return err
+}
+
+// stop detaches everything, and forgets all that was seen: the next start is as the first one.
+func (s *session) stop() error {
+	s.time(false)
+	err := closeAll(append(s.links, s.watch...))
+	s.links, s.watch, s.windows = nil, nil, [2]schedWindow{}
+	err = errors.Join(err, s.objects.Windows.Set(s.windows), s.objects.State.Set(s.number<<1))
+	row := schedCpu{Seen: uint32(s.number)} //nolint:gosec // as programs keep it
+	for c := range slices.Max(s.cpus) + 1 {
+		err = errors.Join(err, s.put(c, 0, unsafe.Slice((*byte)(unsafe.Pointer(&row)), unsafe.Sizeof(row))))
+	}
+	for _, m := range []*ebpf.Map{s.objects.Processes, s.objects.Words, s.objects.Cgroups} {
+		err = errors.Join(err, clearMap(m))
+	}
+	err = errors.Join(err, s.drain(func(*schedBurst) {}))
+	if s.events != nil {
+		err = errors.Join(err, empty(s.events, &s.record, func(*schedEvent) {}))
+	}
+	return errors.Join(err, s.objects.Dropped.Get(&s.dropped))
+}
+
+func clearMap(m *ebpf.Map) error {
+	for {
+		key, err := m.NextKeyBytes(nil)
+		if err != nil || key == nil {
+			return err
+		}
+		if err := m.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return err
+		}
+	}
 }
 
 // detach takes the programs away that count, until reattach.

@@ -238,6 +238,10 @@ const longestTitle = 1024
 
 // Close ends the child.
 func (w *Words) Close() {
+	if w.children != nil {
+		_ = w.children.Close()
+		w.children = nil
+	}
 	if w.looker != nil {
 		w.spent += w.looker.used()
 		w.looker.close()

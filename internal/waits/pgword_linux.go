@@ -7,10 +7,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -28,6 +31,8 @@ type Words struct {
 	at          map[int]uint64 // where its word is, by process
 	xact        uint64         // from a word back to the number of the transaction that its process is in
 	looker      *looker        // nil: not yet begun
+	children    *os.File       // that lists them, and stays open; nil: not yet
+	list        bytes.Buffer
 	missed      Missed
 	failed      int           // times in a row that a child ended or kept silent
 	spent       time.Duration // CPU time of those
@@ -45,7 +50,7 @@ func OpenWords(postmaster int) (*Words, error) {
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
 	defer program.Close()
-	at, err := symbol(program)
+	at, err := symbolOf(program)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +85,32 @@ type linked struct {
 	value, further uint64
 	first          uint64 // where the program begins
 	anywhere       bool   // it is mapped anywhere
+}
+
+// looked is the program in which a pointer was found last: of 10,000 symbols, which a history would read each minute.
+var looked struct {
+	sync.Mutex
+	program [4]int64
+	at      linked
+}
+
+// symbolOf is symbol, once for a program that stays as it is.
+func symbolOf(program *os.File) (linked, error) {
+	var is unix.Stat_t
+	if err := unix.Fstat(int(program.Fd()), &is); err != nil {
+		return linked{}, err
+	}
+	id := [4]int64{int64(is.Dev), int64(is.Ino), is.Size, is.Mtim.Nano()} //nolint:gosec // they are compared alone
+	looked.Lock()
+	defer looked.Unlock()
+	if id == looked.program {
+		return looked.at, nil
+	}
+	at, err := symbol(program)
+	if err == nil {
+		looked.program, looked.at = id, at
+	}
+	return at, err
 }
 
 // symbol finds a program's pointer.
@@ -231,8 +262,14 @@ func (w *Words) At() map[int]uint64 { return w.at }
 
 // Children lists the processes that the first one has begun. Its error is of a kernel that does not list children.
 func (w *Words) Children() (pids []int, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.postmaster))
-	for text := range bytes.FieldsSeq(b) {
+	if w.children == nil {
+		if w.children, err = os.Open(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", w.postmaster)); err != nil {
+			return nil, err
+		}
+	}
+	w.list.Reset()
+	_, err = w.list.ReadFrom(io.NewSectionReader(w.children, 0, math.MaxInt32))
+	for text := range bytes.FieldsSeq(w.list.Bytes()) {
 		if pid, err := strconv.Atoi(string(text)); err == nil {
 			pids = append(pids, pid)
 		}

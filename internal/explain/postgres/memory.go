@@ -82,6 +82,9 @@ const churns = time.Second
 // few processes are all looked at each time: that takes no longer than to know which of them are idle.
 const few = 100
 
+// lateBy is the part of the time between two lists by which one may come late where all is handed over then.
+const lateBy = 8
+
 // relist is how often processes are listed else, and where there are many, idle ones looked at. Of hundreds this takes longer than many
 // looks.
 func (m *memory) relist(mean time.Duration) time.Duration {
@@ -180,7 +183,7 @@ func (m *memory) watch(ctx context.Context, until time.Time, mean time.Duration)
 			}
 		}
 		next := m.listed.Add(pause)
-		if until.Before(next) {
+		if until.Before(next.Add(pause / lateBy)) { // one wake-up less
 			next = until
 		}
 		moments, err := m.words.Looks(m.active, m.asks, next, mean, m.anew)

@@ -35,13 +35,18 @@ type Source struct {
 		cpu       float64
 		ok        bool
 	}
-	elsewhere       map[string]string // tables of other databases by database and number, as they are shown
-	named           time.Duration     // for their names
-	clients         int               // in the last sample
-	peak            int               // most that worked at once
-	settings        map[string]string // as it says; nil: it did not
-	untold          int               // sessions at once whose state did not show
-	looked          bool              // its memory showed them all
+	elsewhere map[string]string // tables of other databases by database and number, as they are shown
+	named     time.Duration     // for their names
+	clients   int               // in the last sample
+	peak      int               // most that worked at once
+	settings  map[string]string // as it says; nil: it did not
+	plain     map[int64]string  // pages that a process without a compiler has mapped
+	told      struct {
+		answer explain.Telling // the last one
+		at     time.Time
+	}
+	untold          int  // sessions at once whose state did not show
+	looked          bool // its memory showed them all
 	parallel, shots int
 	begun           struct { // a recording
 		at    time.Time

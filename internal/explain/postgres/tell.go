@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 )
@@ -18,12 +19,18 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 		t.Values["read_bytes"] = n * page
 	}
 	explain.Devices(&t, s.server)
-	if n := compilers(s.threads.Uses()); n > 0 {
+	if n := s.compilers(); n > 0 {
 		t.Levels = map[string]int64{compiled: n}
 	}
 	s.settings = t.Settings
+	if err == nil {
+		s.told.answer, s.told.at = t, time.Now()
+	}
 	return t, err
 }
+
+// Answered implements explain.Answered.
+func (s *Source) Answered() (explain.Telling, time.Time) { return s.told.answer, s.told.at }
 
 // spoken are the settings that its counters speak of.
 var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
@@ -38,12 +45,19 @@ var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuu
 const compiled = "sessions_with_llvmjit"
 
 // compilers counts them among processes of a server of this host, as far as they may be looked at. What a process has
-// mapped takes the kernel as long to write as a hundred counters: idle ones compile nothing.
-func compilers(processes []explain.Use) (n int64) {
+// mapped takes the kernel as long to write as a hundred counters: idle ones compile nothing, and one that has mapped as
+// much as when it had no compiler has none.
+func (s *Source) compilers() (n int64) {
 	var maps bytes.Buffer
-	maps.Grow(1 << 16) // else small reads, of which each looks for its place anew, take twice as long
-	for _, p := range processes {
+	without := map[int64]string{}
+	for _, p := range s.threads.Uses() {
 		if p.Run <= 0 {
+			continue
+		}
+		all, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.ID))
+		size, _, _ := strings.Cut(string(all), " ")
+		if size != "" && s.plain[p.ID] == size {
+			without[p.ID] = size
 			continue
 		}
 		f, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.ID))
@@ -51,12 +65,18 @@ func compilers(processes []explain.Use) (n int64) {
 			continue
 		}
 		maps.Reset()
+		maps.Grow(1 << 16) // else small reads, of which each looks for its place anew, take twice as long
 		_, err = maps.ReadFrom(f)
 		_ = f.Close()
-		if err == nil && bytes.Contains(maps.Bytes(), []byte("/llvmjit.so")) {
+		switch {
+		case err != nil:
+		case bytes.Contains(maps.Bytes(), []byte("/llvmjit.so")):
 			n++
+		default:
+			without[p.ID] = size
 		}
 	}
+	s.plain = without
 	return n
 }
 
