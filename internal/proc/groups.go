@@ -220,7 +220,7 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 	return list
 }
 
-// entrances let people in. Nobody slows them down for what somebody did who came in.
+// entrances let people in, who need them to look for a cause: nobody slows them down.
 var entrances = []string{"sshd", "login", "systemd"}
 
 // starter is the nearest ancestor of a process that was there before; nil: the system's first one, an entrance, or none
