@@ -26,7 +26,7 @@ func TestBlame(t *testing.T) {
 		"a shell's loop": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Processes: 2, Seconds: 30}}}, nil, 0, lever.Neighbour,
 			"sh (2 processes, PID 7)", "echo 7 9 | sudo xargs -n1 chrt --all-tasks --idle --pid 0"},
 		"in a session": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{9}, Sessions: []int{5, 9}, Processes: 9, Seconds: 30}, Sharing: proc.Sharing{By: proc.BySession}}}, nil, 0, lever.Neighbour,
-			"sh (9 processes, PID 7)", "for p in 5 9; do echo 19 | sudo tee /proc/$p/autogroup; done"},
+			"sh (9 processes, PID 7)", "echo 19 | sudo tee /proc/5/autogroup /proc/9/autogroup"},
 		"many": {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Others: []int{8}, Processes: 9, Seconds: 30}}}, nil, 0, lever.Neighbour,
 			"sh (9 processes, PID 7)", "echo 7 8 | sudo xargs -n1 chrt --all-tasks --idle --pid 0"},
 		"in a group":      {[]Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 30}, Sharing: proc.Sharing{By: proc.ByGroup}}}, nil, 0, lever.Neighbour, "sh (PID 7)", "sudo taskset --all-tasks --cpu-list --pid 0 7"},
@@ -90,16 +90,19 @@ func TestBrief(t *testing.T) {
 	session.Sharing.By = proc.BySession
 	once, several := cc, cc
 	once.Processes, once.Others, once.Starter = 1, nil, &proc.Starter{PID: 30, Name: "cron"}
+	named := cc
+	named.Name = "c|.*"
 	several.Starter, several.Sharing.By = once.Starter, proc.BySession
 	for name, c := range map[string]struct {
 		taker                 Taker
 		called, command, note string
 	}{
-		"of a build":          {cc, "cc1 (2 processes that make, PID 30, starts)", "(echo 30; pgrep -x -P 30 cc1) | sudo xargs -n1 chrt --all-tasks --idle --pid 0", "cc1 that make starts gives"},
-		"with other sessions": {session, "PID 30, starts", "(echo 30; pgrep -x -P 30 cc1) | sudo xargs -n1 taskset --all-tasks --cpu-list --pid 0", "cc1 that make starts stays on CPU 0"},
-		"of a new session":    {several, "cc1 (2 processes that cron, PID 30, starts)", "(echo 30; pgrep -x -P 30 cc1) | sudo xargs -n1 taskset --all-tasks --cpu-list --pid 0", "cc1 that cron starts stays on CPU 0"},
+		"of a build":          {cc, "cc1 (2 processes that make, PID 30, starts)", "echo 30 $(pgrep -x -P 30 -- cc1) | sudo xargs -n1 chrt --all-tasks --idle --pid 0", "make, with all that it starts from now on, gives"},
+		"with other sessions": {session, "PID 30, starts", "echo 30 $(pgrep -x -P 30 -- cc1) | sudo xargs -n1 taskset --all-tasks --cpu-list --pid 0", "make, with all that it starts from now on, stays on CPU 0"},
+		"of a pattern":        {named, "c|.* (2", `echo 30 $(pgrep -x -P 30 -- 'c\|\.\*') | sudo xargs -n1 chrt --all-tasks --idle --pid 0`, ""},
+		"of a new session":    {several, "cc1 (2 processes that cron, PID 30, starts)", "echo 30 $(pgrep -x -P 30 -- cc1) | sudo xargs -n1 taskset --all-tasks --cpu-list --pid 0", "cron, with all that it starts from now on, stays on CPU 0"},
 		"that came late":      {once, "cc1 (PID 70)", "sudo chrt --all-tasks --idle --pid 0 70", "do the same with cron (PID 30)"},
-		"that were reaped": {Taker{Taker: proc.Taker{Name: "sh", PID: 30, Processes: 1, Seconds: 9, Reaped: 8}}, "sh (PID 30, mostly for programs that it started and that have ended)",
+		"that were reaped": {Taker{Taker: proc.Taker{Name: "sh", PID: 30, Processes: 1, Seconds: 9, Reaped: 8}}, "sh (PID 30, mostly by programs it ran)",
 			"sudo chrt --all-tasks --idle --pid 0 30", ""},
 		"of units": {Taker{Taker: proc.Taker{Name: "systemd", PID: 1, Processes: 1, Seconds: 9, Reaped: 8}}, "systemd (PID 1, mostly for processes that have ended)", endedUnits, "set-property UNIT CPUWeight=1"},
 	} {

@@ -3,6 +3,7 @@ package assess
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func called(t Taker) string {
 		of = fmt.Sprintf("%s that %s, PID %d, starts", screen.Plural(t.Processes, "process", "processes"),
 			screen.Clean(by.Name), by.PID)
 	case t.PID > 1 && t.Reaped > t.Seconds/2:
-		of += ", mostly for programs that it started and that have ended"
+		of += ", mostly by programs it ran"
 	}
 	if t.Container != nil {
 		of += ", " + t.Container.String()
@@ -71,7 +72,10 @@ func (m *Minute) called(t Taker) string {
 }
 
 // family reports that its processes came meanwhile, more of them than one, and others may soon be in their place.
-func (t *Taker) family() bool { return t.Starter != nil && (t.Starter.Brief || t.Processes > 1) }
+func (t *Taker) family() bool {
+	by := t.Starter
+	return by != nil && by.PID > 1 && (by.Brief || t.Processes > 1)
+}
 
 // endedUnits names units whose processes have ended, with the CPU time that they took (SD_MESSAGE_UNIT_RESOURCES in
 // systemd's sd-messages.h).
@@ -102,10 +106,10 @@ func limit(t Taker) lever.Next {
 	every := func(command string) string { return each(command, all) }
 	if family { // what a process starts has its CPUs and its priority
 		by := t.Starter
-		name, all, t.Processes = name+" that "+screen.Clean(by.Name)+" starts", []int{by.PID}, 1
+		name, all, t.Processes = screen.Clean(by.Name)+", with all that it starts from now on,", []int{by.PID}, 1
 		every = func(command string) string {
-			return fmt.Sprintf("(echo %[1]d; pgrep -x -P %[1]d %[2]s) | sudo xargs -n1 %[3]s", by.PID,
-				screen.Word(screen.Clean(t.Name)), command)
+			return fmt.Sprintf("echo %[1]d $(pgrep -x -P %[1]d -- %[2]s) | sudo xargs -n1 %[3]s", by.PID,
+				screen.Word(regexp.QuoteMeta(screen.Clean(t.Name))), command) // others choose names
 		}
 	}
 	next := lever.Next{Command: every("taskset --all-tasks --cpu-list --pid 0"), Note: name + " stays on CPU 0"}
@@ -132,11 +136,11 @@ func limit(t Taker) lever.Next {
 
 // autogroups is a command that sets the priority of sessions.
 func autogroups(nice int, sessions []int) string {
-	if len(sessions) == 1 {
-		return fmt.Sprintf("echo %d | sudo tee /proc/%d/autogroup", nice, sessions[0])
+	command := fmt.Sprintf("echo %d | sudo tee", nice)
+	for _, pid := range sessions {
+		command += fmt.Sprintf(" /proc/%d/autogroup", pid)
 	}
-	return fmt.Sprintf("for p in %s; do echo %d | sudo tee /proc/$p/autogroup; done",
-		strings.Trim(fmt.Sprint(sessions), "[]"), nice)
+	return command
 }
 
 // each is a command that takes one process, for all of them.

@@ -220,14 +220,18 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 	return list
 }
 
-// starter is the nearest ancestor of a process that was there before; nil: the system's first one, or none is seen.
+// entrances let people in, who need them to look for a cause: nobody slows them down.
+var entrances = []string{"sshd", "login", "systemd"}
+
+// starter is the nearest ancestor of a process that was there before; nil: the system's first one, an entrance, or none
+// is seen.
 func (c Census) starter(pid int, was map[int]bool) *Starter {
 	parents, names := map[int]int{}, map[int]string{}
 	for _, s := range c.all {
 		parents[s.PID], names[s.PID] = s.Parent, s.Name
 	}
 	for range deepest {
-		if pid = parents[pid]; pid <= 1 {
+		if pid = parents[pid]; pid <= 1 || slices.Contains(entrances, names[pid]) {
 			return nil
 		}
 		if was[pid] {

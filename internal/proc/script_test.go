@@ -108,22 +108,24 @@ func TestTakers(t *testing.T) {
 // TestStarter: what processes of seconds have in common is the nearest ancestor that was there before them.
 func TestStarter(t *testing.T) {
 	s := time.Second
-	start := Stat{PID: 30, Parent: 9, Name: "make", Started: 1}
 	for name, c := range map[string]struct {
+		by     string
 		reaped time.Duration
 		cc     int // its parent
 		want   *Starter
 	}{
-		"others came and went": {8 * s, 31, &Starter{30, "make", true}},
-		"none did":             {0, 31, &Starter{30, "make", false}},
-		"of the first process": {8 * s, 1, nil},
+		"others came and went": {"make", 8 * s, 31, &Starter{30, "make", true}},
+		"none did":             {"make", 0, 31, &Starter{30, "make", false}},
+		"of the first process": {"make", 8 * s, 1, nil},
+		"of who logged in":     {"sshd", 8 * s, 31, nil},
 	} {
+		start := Stat{PID: 30, Parent: 9, Name: c.by, Started: 1}
 		grown := start
 		grown.Reaped = c.reaped
 		after := Census{[]Stat{grown, {PID: 31, Parent: 30, Name: "sh", Started: 5}, {PID: 32, Parent: c.cc, Name: "cc", CPU: 9 * s, Started: 6}},
 			func(int) string { return "" }}
 		got := after.Takers(Census{all: []Stat{start}}, func(Stat, string) bool { return false })
-		testkit.Is(t, "cc", got[0].Name)
+		testkit.Is(t, "cc", got[0].Name, name)
 		testkit.Same(t, c.want, got[0].Starter, name)
 	}
 }
