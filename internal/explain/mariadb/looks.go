@@ -47,7 +47,7 @@ type shows struct {
 	event string
 }
 
-// divided is time that looks see as one, divided as the server told of it when it was asked.
+// divided is time that looks see as one, divided as the server answered when it was asked.
 type divided struct {
 	told    map[shows]int // sessions
 	of      int
@@ -87,7 +87,7 @@ func (d *divided) tell(x shows) {
 	d.of++
 }
 
-// next is what one more look shows: what has had least of its share. usual is what it is where the server told of none.
+// next is what one more look shows: what has had least of its share. usual is what it is where the server named none.
 func (d *divided) next(usual shows, seconds float64) (x shows) {
 	d.seconds += seconds
 	if d.of == 0 {
