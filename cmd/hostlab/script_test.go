@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,7 +45,7 @@ func scripts(t *testing.T, dir string) {
 	t.Helper()
 	fixtures := testkit.Must(filepath.Abs("../../internal/host/testdata"))(t)
 	testscript.Run(t, testscript.Params{
-		Dir: dir,
+		Dir: testkit.Must(filepath.Abs(dir))(t), // since exits changes the directory
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FIXTURES", fixtures)
 			e.Setenv("HOME", e.WorkDir)
@@ -52,6 +55,7 @@ func scripts(t *testing.T, dir string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exec-status": execStatus,
+			"exits":       exits,
 			"interrupted": interrupted,
 			"ls-empty":    lsEmpty,
 			"machine":     unpackMachine,
@@ -77,10 +81,73 @@ func execStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want || neg {
 		ts.Fatalf("%s: exit status %d, expected %d", strings.Join(args[1:], " "), got, want)
 	}
-	verdict := got == exitFound || got == exitUndecided
-	if stderr := ts.ReadFile("stderr"); got >= 2 && !verdict && (strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "goroutine")) {
+	expectOneLine(ts, got, ts.ReadFile("stderr"))
+}
+
+// expectOneLine expects exactly one line on stderr where the status is that of an error.
+func expectOneLine(ts *testscript.TestScript, status int, stderr string) {
+	verdict := status == exitFound || status == exitUndecided
+	if status >= 2 && !verdict && (strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "goroutine")) {
 		ts.Fatalf("expected one line on stderr, found:\n%s", stderr)
 	}
+}
+
+// place is the directory and the environment of this process, which exits takes for each command.
+var place sync.Mutex
+
+// scriptVariables are those that scripts set.
+var scriptVariables = []string{"WORK", "PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PGPASSWORD", "PGPASSFILE", dsnVariable, storeVariable}
+
+// exits is exec-status in this process, which takes a tenth of the CPU time of a program's
+// start. The command reads nothing on stdin. What is about the process itself (signals, pipes,
+// stdin) is tried by exec. With !, any status but N does, and any number of lines.
+//
+//	exits N hostlab [ARG...]
+//	! exits 0 hostlab [ARG...]
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var stdout, stderr bytes.Buffer
+	got := inPlace(ts, func() int {
+		return run(context.Background(), args[2:], streams{strings.NewReader(""), &stdout, &stderr})
+	})
+	ts.Check(errors.Join(second(stdout.WriteTo(ts.Stdout())), second(ts.Stderr().Write(stderr.Bytes()))))
+	if (got == want) == neg {
+		ts.Fatalf("%s: exit status %d", strings.Join(args, " "), got)
+	}
+	if !neg {
+		expectOneLine(ts, got, stderr.String())
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// inPlace runs a command in a script's directory, with its environment and state.
+func inPlace(ts *testscript.TestScript, command func() int) int {
+	place.Lock()
+	defer place.Unlock()
+	dir, err := os.Getwd()
+	ts.Check(err)
+	before, logs, machine := os.Environ(), slog.Default(), setting.MachineDir
+	defer func() {
+		os.Clearenv()
+		for _, kv := range before {
+			name, value, _ := strings.Cut(kv, "=")
+			err = errors.Join(err, os.Setenv(name, value))
+		}
+		slog.SetDefault(logs)
+		setting.MachineDir = machine
+		ts.Check(errors.Join(err, os.Chdir(dir)))
+	}()
+	os.Clearenv()
+	for _, name := range scriptVariables {
+		if value := ts.Getenv(name); value != "" {
+			ts.Check(os.Setenv(name, value))
+		}
+	}
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	setting.MachineDir = filepath.Join(ts.Getenv("WORK"), "var", "lib", "hostlab")
+	return command()
 }
 
 // interrupted starts a command, sends SIGINT after a while and expects status 130,
