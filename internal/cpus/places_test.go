@@ -257,7 +257,7 @@ func Test512(t *testing.T) {
 
 // Whatever may be used, a place is another CPU that may be, and no CPU is at two.
 func TestPlacesDiffer(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		n := func(name string, most int) int { return rapid.IntRange(1, most).Draw(t, name) }
 		topo := plain(n("sockets", 3), n("caches", 3), n("cores", 3), n("threads", 4))
 		all := len(topo.CPUs)

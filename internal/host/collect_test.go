@@ -91,7 +91,7 @@ func TestGarbledMachines(t *testing.T) {
 		}
 		return err
 	}))
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		kept := map[string][]byte{}
 		defer func() {
 			for path, b := range kept {

@@ -52,7 +52,7 @@ func TestBaselineHasPrecision(t *testing.T) {
 
 // What is looked up of a domain must be what a look at all of its CPUs gives.
 func TestDomainRunsAtItsHighestRequest(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		c := drawCase(t)
 		c.Machine = small(rapid.SampledFrom([]Scope{PerCore, PerSocket}).Draw(t, "shared"))
 		testkit.OK(t, c.Validate())
@@ -186,7 +186,7 @@ func TestClockRefuses(t *testing.T) {
 
 // The queue must hand out what a sorted list of the same operations would.
 func TestQueueAgreesWithASortedList(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		const slots = 40
 		q := NewQueue(slots)
 		pending := map[int32]Time{}
@@ -244,7 +244,7 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 }
 
 func TestHistogramQuantiles(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Int64Range(0, 1e15), 1, 200).Draw(t, "values")
 		h := NewHistogram()
 		for _, x := range v {

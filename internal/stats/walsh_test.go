@@ -29,7 +29,7 @@ func allWalsh(d []float64) []float64 {
 func TestSelectionIsExact(t *testing.T) {
 	value := rapid.OneOf(rapid.Float64Range(-1, 1), rapid.Float64Range(-1e300, 1e300), rapid.Float64Range(-1e-300, 1e-300),
 		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -1, 0.5, math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64}))
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		d := rapid.SliceOfN(value, 1, 60).Draw(t, "d")
 		alpha := rapid.Float64Range(0.0005, 0.5).Draw(t, "alpha")
 		given := slices.Clone(d)

@@ -164,7 +164,7 @@ func erlangCByDefinition(c int, a float64) float64 {
 // With equal services the two disciplines serve in the same order, and on every
 // path sharing can only delay each job; both must be busy within their horizon.
 func TestSharingDelaysEqualJobs(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		c := Config{Servers: 1, Rate: rapid.Float64Range(0.1, 0.9).Draw(t, "rate"), Service: Fixed(1),
 			Jobs: 400, Seed: rapid.Uint64().Draw(t, "seed")}
 		f, p := FIFO(c), PS(c)
