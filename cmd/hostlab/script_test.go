@@ -96,11 +96,13 @@ func expectOneLine(ts *testscript.TestScript, status int, stderr string) {
 var place sync.Mutex
 
 // scriptVariables are those that scripts set.
-var scriptVariables = []string{"WORK", "PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PGPASSWORD", "PGPASSFILE", dsnVariable, storeVariable}
+var scriptVariables = []string{"WORK", "PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PGPASSWORD",
+	"PGPASSFILE", dsnVariable, storeVariable}
 
-// exits is exec-status in this process, which takes a tenth of the CPU time of a program's
-// start. The command reads nothing on stdin. What is about the process itself (signals, pipes,
-// stdin) is tried by exec. With !, any status but N does, and any number of lines.
+// exits is exec-status in this process, which takes a tenth of the CPU time of a program's start.
+// The command reads nothing on stdin. What is about the process itself (signals, pipes, stdin) is
+// tried by exec, and so is what runs programs: of those that it finds as its children, hostlab ends
+// some. With !, any status but N does, and any number of lines.
 //
 //	exits N hostlab [ARG...]
 //	! exits 0 hostlab [ARG...]
@@ -111,7 +113,10 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	got := inPlace(ts, func() int {
 		return run(context.Background(), args[2:], streams{strings.NewReader(""), &stdout, &stderr})
 	})
-	ts.Check(errors.Join(second(stdout.WriteTo(ts.Stdout())), second(ts.Stderr().Write(stderr.Bytes()))))
+	_, err = stdout.WriteTo(ts.Stdout())
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stderr(), stderr.String())
+	ts.Check(err)
 	if (got == want) == neg {
 		ts.Fatalf("%s: exit status %d", strings.Join(args, " "), got)
 	}
@@ -120,15 +125,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
 // inPlace runs a command in a script's directory, with its environment and state.
 func inPlace(ts *testscript.TestScript, command func() int) int {
 	place.Lock()
 	defer place.Unlock()
 	dir, err := os.Getwd()
 	ts.Check(err)
-	before, logs, machine := os.Environ(), slog.Default(), setting.MachineDir
+	before, logs, machine, zone := os.Environ(), slog.Default(), setting.MachineDir, time.Local
 	defer func() {
 		os.Clearenv()
 		for _, kv := range before {
@@ -136,7 +139,7 @@ func inPlace(ts *testscript.TestScript, command func() int) int {
 			err = errors.Join(err, os.Setenv(name, value))
 		}
 		slog.SetDefault(logs)
-		setting.MachineDir = machine
+		setting.MachineDir, time.Local = machine, zone
 		ts.Check(errors.Join(err, os.Chdir(dir)))
 	}()
 	os.Clearenv()
@@ -147,6 +150,10 @@ func inPlace(ts *testscript.TestScript, command func() int) int {
 	}
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	setting.MachineDir = filepath.Join(ts.Getenv("WORK"), "var", "lib", "hostlab")
+	if name := ts.Getenv("TZ"); name != "" { // a program reads it once, when it starts
+		time.Local, err = time.LoadLocation(name)
+		ts.Check(err)
+	}
 	return command()
 }
 
