@@ -149,7 +149,7 @@ func TestCells(t *testing.T) {
 // TestDeterministic holds that the document follows from question and seed alone.
 func TestDeterministic(t *testing.T) {
 	document := func(seed uint64, workers int) string {
-		q := question(t, "sap", "sap-dialog", []string{"balanced", "schedutil"}, []float64{0.3})
+		q := question(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.3})
 		q.Options.Seed, q.Options.Workers = seed, workers
 		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
 		b := testkit.Must(result.JSON(a.Data()))(t)
