@@ -307,15 +307,3 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkMade512 finds all places and positions on the made server, whose files
-// take longer to write than a test should.
-func BenchmarkMade512(b *testing.B) {
-	topo := made(b, testkit.Made512)
-	for b.Loop() {
-		m := New(topo, nil, nil)
-		if _, ok := places(m, 7)["sibling"].(int); !ok || len(m.Positions(7, 8)) != 8 {
-			b.Fatal("no siblings, or no positions")
-		}
-	}
-}

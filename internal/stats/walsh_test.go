@@ -146,19 +146,3 @@ func TestPairedTOddities(t *testing.T) {
 		t.Error("the spread of nothing is not NaN")
 	}
 }
-
-// A record of 100,000 runs has 33,000 blocks.
-func BenchmarkHodgesLehmann(b *testing.B) {
-	for _, n := range []int{30, 200, 33_333} {
-		rng := rand.New(rand.NewPCG(1, 2))
-		d := make([]float64, n)
-		for i := range d {
-			d[i] = rng.NormFloat64()
-		}
-		b.Run(map[int]string{30: "30", 200: "200", 33_333: "33333"}[n], func(b *testing.B) {
-			for b.Loop() {
-				HodgesLehmann(d, 0.05/28)
-			}
-		})
-	}
-}

@@ -179,13 +179,3 @@ func TestSharingDelaysEqualJobs(t *testing.T) {
 		}
 	})
 }
-
-// BenchmarkMM8 reports jobs per CPU second on M/M/8 at load 0.8, the figure by
-// which engines are compared.
-func BenchmarkMM8(b *testing.B) {
-	r := FIFO(Config{Servers: 8, Rate: 6.4, Service: Exponential(1), Jobs: b.N, Seed: 1})
-	if b.N > 1e6 && math.Abs(r.Response.Mean()/MMC(8, 6.4, 1)-1) > 0.05 {
-		b.Fatalf("mean response %v, theory %v", r.Response.Mean(), MMC(8, 6.4, 1))
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
-}
