@@ -29,6 +29,7 @@ import (
 // TestMain makes this test binary serve as hostlab in scripts, and as its worker.
 func TestMain(m *testing.M) {
 	worker.Main(jobs())
+	sparing = false
 	setting.MachineDir = filepath.Join(os.Getenv("WORK"), "var", "lib", "hostlab") // $WORK is that of a script
 	if os.Getenv("WORK") == "" {
 		setting.MachineDir = "/nonexistent/hostlab"
@@ -95,9 +96,9 @@ func expectOneLine(ts *testscript.TestScript, status int, stderr string) {
 // place is the directory and the environment of this process, which exits takes for each command.
 var place sync.Mutex
 
-// scriptVariables are those that scripts set.
-var scriptVariables = []string{"WORK", "PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PGPASSWORD",
-	"PGPASSFILE", dsnVariable, storeVariable}
+// scriptVariables are those that commands heed. PATH stays: a script that begins meanwhile reads it.
+var scriptVariables = []string{"WORK", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR", "SUDO_UID", "PGHOST",
+	"PGDATABASE", "PGPASSWORD", "PGPASSFILE", "MYSQL_PWD", "HOSTLAB_PG_BIN", dsnVariable, storeVariable}
 
 // exits is exec-status in this process, which takes a tenth of the CPU time of a program's start.
 // The command reads nothing on stdin. What is about the process itself (signals, pipes, stdin) is
@@ -131,22 +132,18 @@ func inPlace(ts *testscript.TestScript, command func() int) int {
 	defer place.Unlock()
 	dir, err := os.Getwd()
 	ts.Check(err)
-	before, logs, machine, zone := os.Environ(), slog.Default(), setting.MachineDir, time.Local
+	before, logs, machine, zone := map[string]string{}, slog.Default(), setting.MachineDir, time.Local
 	defer func() {
-		os.Clearenv()
-		for _, kv := range before {
-			name, value, _ := strings.Cut(kv, "=")
-			err = errors.Join(err, os.Setenv(name, value))
+		for name, value := range before {
+			err = errors.Join(err, setenv(name, value))
 		}
 		slog.SetDefault(logs)
 		setting.MachineDir, time.Local = machine, zone
 		ts.Check(errors.Join(err, os.Chdir(dir)))
 	}()
-	os.Clearenv()
 	for _, name := range scriptVariables {
-		if value := ts.Getenv(name); value != "" {
-			ts.Check(os.Setenv(name, value))
-		}
+		before[name] = os.Getenv(name)
+		ts.Check(setenv(name, ts.Getenv(name)))
 	}
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	setting.MachineDir = filepath.Join(ts.Getenv("WORK"), "var", "lib", "hostlab")
@@ -155,6 +152,14 @@ func inPlace(ts *testscript.TestScript, command func() int) int {
 		ts.Check(err)
 	}
 	return command()
+}
+
+// setenv sets a variable, or removes it.
+func setenv(name, value string) error {
+	if value == "" {
+		return os.Unsetenv(name)
+	}
+	return os.Setenv(name, value)
 }
 
 // interrupted starts a command, sends SIGINT after a while and expects status 130,
