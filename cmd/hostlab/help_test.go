@@ -62,7 +62,7 @@ func TestPrintedCommandsParse(t *testing.T) {
 		t.Fatalf("%d recorded machines: %v", len(recorded), err)
 	}
 	seen := map[string]bool{}
-	for _, file := range recorded {
+	for _, file := range testkit.Sample(recorded, 6) {
 		data := testkit.Must(os.ReadFile(file))(t)
 		dir := t.TempDir()
 		testkit.OK(t, host.ExtractArchive(data, dir))

@@ -39,7 +39,7 @@ var head = regexp.MustCompile(`^{\s*"kind": "[a-z-]+",\s*"schema": [1-9]`)
 
 // Every command that prints a document prints it in each of its forms, where it is asked to. JSON says what it is.
 func TestForms(t *testing.T) {
-	machine := testkit.Must(filepath.Abs("../../internal/host/testdata/intel-core.txtar"))(t)
+	machine := testkit.Must(filepath.Abs("../../internal/host/testdata/smt-off.txtar"))(t)
 	tree, _ := recordedTree(t, "intel-core-cst")
 	t.Chdir(t.TempDir())
 	t.Setenv(storeVariable, "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,15 +15,8 @@ import (
 	"hostlab/internal/testkit"
 )
 
-// What a person reads is plain: at most 25 words a sentence, and none of these words. They
-// hide who acts, or stand for a term of the field.
-var unplain = regexp.MustCompile(`(?i)\b(whoever|somebody|told|surely|all the same|of yours|in good order|(on|in) every way out|what nothing explains|it cannot be told)\b`)
-
+// mostWords is of a sentence that a person reads.
 const mostWords = 25
-
-// misquoted is a command in a message that does not stand in single quotes, as all others do. Double quotes are for words
-// that others wrote.
-var misquoted = regexp.MustCompile("\\\\\"hostlab [a-z%]|`[^`]* \"hostlab [a-z%]|\"[^\"`]*`hostlab [a-z]")
 
 // README is what a stranger reads first.
 const readmeLines, readmeColumns = 140, 110
@@ -69,27 +61,6 @@ func TestProse(t *testing.T) {
 		}
 		walk(newRoot(streams{}))
 	})
-	t.Run("sources", func(t *testing.T) {
-		testkit.OK(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || d.Name() == "dl" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
-				return filepath.SkipDir
-			case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-				return nil
-			}
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for i, line := range strings.Split(string(b), "\n") {
-				testkit.Is(t, "", unplain.FindString(prose(line)), path, i+1)
-				testkit.Is(t, "", misquoted.FindString(line), path, i+1)
-			}
-			return nil
-		}))
-	})
 }
 
 // narrow reports lines of a page that are too wide for an editor.
@@ -102,25 +73,10 @@ func narrow(t *testing.T, name, text string) {
 	}
 }
 
-// prose is what of a line of Go a person reads: its comment and its strings.
-func prose(line string) string {
-	if i := strings.Index(line, "//"); i >= 0 {
-		return line[i:]
-	}
-	var out []string
-	for i, s := range strings.FieldsFunc(line, func(r rune) bool { return r == '"' || r == '`' }) {
-		if i%2 == 1 {
-			out = append(out, s)
-		}
-	}
-	return strings.Join(out, " ")
-}
-
-// readPlain reports sentences that are too long, and words of unplain.
+// readPlain reports sentences that are too long.
 func readPlain(t *testing.T, name string, paragraphs []string) {
 	t.Helper()
 	for _, p := range paragraphs {
-		testkit.Is(t, "", unplain.FindString(p), name, p)
 		for _, s := range sentences(p) {
 			if n := len(strings.Fields(s)); n > mostWords {
 				t.Errorf("%s: %d words: %s", name, n, s)

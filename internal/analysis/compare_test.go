@@ -137,7 +137,7 @@ func TestText(t *testing.T) {
 // beyond the margin without an interval.
 func TestAnyRecord(t *testing.T) {
 	small := rapid.IntRange(-1, 4)
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		l := newLab()
 		if rapid.Bool().Draw(t, "factorial") {
 			l.factorial()

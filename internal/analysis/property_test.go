@@ -34,7 +34,7 @@ func (v Verdict) turn() Verdict {
 }
 
 func TestSwappingLevelAndBaselineInverts(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		l := sample(t)
 		a := l.analyse().Effects[0]
 		l.x.Factors[0].Baseline = "on"
@@ -52,7 +52,7 @@ func TestSwappingLevelAndBaselineInverts(t *testing.T) {
 
 // The order of blocks and runs changes nothing but what is seen of carry-over, which is a matter of order.
 func TestOrderOfBlocksAndRunsIsNothing(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		l := sample(t)
 		l.x.Design.Looks = []int{len(l.x.Blocks)}
 		a := l.analyse().Effects[0]
@@ -79,7 +79,7 @@ func seq(n int) []int {
 }
 
 func TestScaleOfARatioIsNothing(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		l := sample(t)
 		a := l.analyse().Effects[0]
 		factor := math.Exp(rapid.Float64Range(-20, 20).Draw(t, "ln factor"))
@@ -95,7 +95,7 @@ func TestScaleOfARatioIsNothing(t *testing.T) {
 }
 
 func TestBetterHigherTurnsTheCost(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		l := sample(t)
 		if rapid.Bool().Draw(t, "difference") {
 			l.x.Responses[0].Compare = result.Difference
@@ -111,7 +111,7 @@ func TestBetterHigherTurnsTheCost(t *testing.T) {
 
 // Differences move with the values: the effect of adding to one level is what was added.
 func TestDifferences(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		l := sample(t)
 		l.x.Responses[0].Compare = result.Difference
 		a := l.analyse().Effects[0]

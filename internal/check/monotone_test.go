@@ -121,7 +121,7 @@ var knobs = []knob{
 // Making one value of a host better never adds a finding, whatever else the host is, and never makes one weigh more.
 func TestBetterNeverAddsAFinding(t *testing.T) {
 	cases := allCases()
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		role := rapid.SampledFrom(Roles).Draw(t, "role")
 		var base []int // the hosts of some cases in one
 		for range rapid.IntRange(1, 6).Draw(t, "n") {

@@ -77,7 +77,7 @@ func fillFact(t *rapid.T, v reflect.Value, depth int) {
 
 // TestAnyFacts holds what every answer promises, whatever the host says.
 func TestAnyFacts(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		f := &host.Facts{}
 		fill(t, reflect.ValueOf(f).Elem(), 0)
 		role := rapid.SampledFrom(Roles).Draw(t, "role")
@@ -246,7 +246,7 @@ func TestMakingAValueBetterAddsNoFinding(t *testing.T) {
 			}
 			at(b.from)
 			at(b.to)
-			testkit.Check(t, func(t *rapid.T) {
+			testkit.Check(t, rapid.Check, func(t *rapid.T) {
 				good, bad := rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "one"),
 					rapid.Int64Range(min(b.from, b.to), max(b.from, b.to)).Draw(t, "other")
 				if (good > bad) == (b.from < b.to) {

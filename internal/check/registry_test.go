@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/setting"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/schemas"
 )
 
 func TestRegistry(t *testing.T) {
@@ -242,7 +243,7 @@ func loadSchema(t *testing.T) *jsonschema.Schema {
 
 // docs/schema/check.schema.json describes the output.
 func TestSchema(t *testing.T) {
-	testkit.Schema{Title: "Output of hostlab check --format json",
+	schemas.Schema{Title: "Output of hostlab check --format json",
 		Forms: []any{Report{Head: document.Head{Kind: Kind, Schema: Schema}}},
 		Words: map[reflect.Type][]any{reflect.TypeFor[Role](): {ProductionDB, ProductionApp, Development},
 			reflect.TypeFor[Severity](): {Info, Low, Medium, High},

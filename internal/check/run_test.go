@@ -90,33 +90,6 @@ func TestDisplay(t *testing.T) {
 	}
 }
 
-// bigHost has two sockets and 512 CPUs, each with a policy of its own.
-func bigHost() *host.Facts {
-	f := &host.Facts{}
-	governed(512, "intel_pstate", "powersave", "balance_performance")(f)
-	ps := f.Frequency.Policies
-	ranged(512, 2, 3.1)(f)
-	for i := range ps {
-		ps[i].Max, ps[i].HWMax = f.Frequency.Policies[i].Max, f.Frequency.Policies[i].HWMax
-	}
-	f.Frequency.Policies = ps
-	biased(make([]int64, 512)...)(f)
-	idling(133, noLimit)(f)
-	for i := range f.Idle.States {
-		f.Idle.States[i].CPUs = upTo(512)
-	}
-	plugged(upTo(512), upTo(512), "on")(f)
-	allowed(512, 512)(f)
-	return f
-}
-
-func BenchmarkRun512CPUs(b *testing.B) {
-	f := bigHost()
-	for b.Loop() {
-		Run(f, ProductionDB, all())
-	}
-}
-
 // The commands for a host that was recorded have none of the numbers that its processes had then.
 func TestElsewhere(t *testing.T) {
 	f := &host.Facts{Databases: []host.Database{{Kind: "postgresql", PID: 306}, {Kind: "redis"}}}

@@ -180,20 +180,6 @@ func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
 	}
 }
 
-func TestColorOnlyWhenAsked(t *testing.T) {
-	plain := render(t, sick(), ProductionDB, options{})
-	if strings.Contains(plain, "\x1b") {
-		t.Error("escape sequences without colour")
-	}
-	colored := render(t, sick(), ProductionDB, options{TextOptions: document.TextOptions{Color: true}})
-	if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, ""); got != plain {
-		t.Error("colour moves or changes text")
-	}
-	if colored == plain {
-		t.Error("no colour")
-	}
-}
-
 func TestHostTextCannotDriveTheTerminal(t *testing.T) {
 	f := &host.Facts{}
 	governed(1, "acpi-cpufreq", "\x1b]0;owned\x07\u202epowersave\nPWR-999  HIGH", "")(f)
@@ -229,17 +215,6 @@ func TestHeadline(t *testing.T) {
 			if !strings.HasPrefix(out, c.headline) || !strings.Contains(out, c.more) {
 				t.Errorf("%s, all %v: %s", name, all, out)
 			}
-		}
-	}
-}
-
-// The title of a finding names what is wrong, also where it is a switch that should be on.
-func TestTitlesNameTheProblem(t *testing.T) {
-	for id, word := range map[string]string{"PWR-005": "off", "KRN-009": "no", "KRN-012": "No", "SRV-002": "No",
-		"STO-009": "without", "NET-005": "off"} {
-		c := testkit.Must(Find(id))(t)
-		if !slices.Contains(strings.Fields(c.Title), word) {
-			t.Errorf("%s: %s", id, c.Title)
 		}
 	}
 }

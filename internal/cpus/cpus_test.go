@@ -111,7 +111,7 @@ func TestOffers(t *testing.T) {
 
 // Whatever is reported, the cores have each allowed CPU once.
 func TestCoresHoldAll(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "CPUs")
 		lists := make([][]int, n)
 		for i := range lists {

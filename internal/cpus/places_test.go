@@ -257,7 +257,7 @@ func Test512(t *testing.T) {
 
 // Whatever may be used, a place is another CPU that may be, and no CPU is at two.
 func TestPlacesDiffer(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		n := func(name string, most int) int { return rapid.IntRange(1, most).Draw(t, name) }
 		topo := plain(n("sockets", 3), n("caches", 3), n("cores", 3), n("threads", 4))
 		all := len(topo.CPUs)
@@ -304,18 +304,6 @@ func TestRecorded(t *testing.T) {
 					t.Errorf("%s: %s of CPU %d is %v", name, p, cpu, found)
 				}
 			}
-		}
-	}
-}
-
-// BenchmarkMade512 finds all places and positions on the made server, whose files
-// take longer to write than a test should.
-func BenchmarkMade512(b *testing.B) {
-	topo := made(b, testkit.Made512)
-	for b.Loop() {
-		m := New(topo, nil, nil)
-		if _, ok := places(m, 7)["sibling"].(int); !ok || len(m.Positions(7, 8)) != 8 {
-			b.Fatal("no siblings, or no positions")
 		}
 	}
 }

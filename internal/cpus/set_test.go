@@ -85,7 +85,7 @@ func TestAffinity(t *testing.T) {
 
 // Every set survives every way of writing it.
 func TestRoundTrip(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		want := sorted(rapid.SliceOfNDistinct(rapid.IntRange(0, maxCPUs-1), 1, 200, rapid.ID[int]).Draw(t, "cpus"))
 		for _, text := range []string{masks(want), "cpu:" + host.FormatList(want),
 			masks(want[:1]) + "+cpu:" + host.FormatList(want)} {

@@ -135,7 +135,7 @@ func TestDecompose(t *testing.T) {
 // Whatever is sampled and counted, parts add up, and intervals hold their shares. The same gives the same, to the last
 // digit.
 func TestPartsAddUp(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		var batches []Batch
 		for range rapid.IntRange(1, 40).Draw(t, "stretches") {
 			s := map[Key]float64{}

@@ -20,6 +20,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/fleet/rollout"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/schemas"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -159,7 +160,7 @@ func TestADay(t *testing.T) {
 // docs/schema/fleet.schema.json describes what the commands of fleet write as JSON.
 func TestSchema(t *testing.T) {
 	rolled := func(kind string) document.Head { return document.Head{Kind: kind, Schema: rollout.Schema} }
-	testkit.Schema{Title: "Output of hostlab fleet with --format json",
+	schemas.Schema{Title: "Output of hostlab fleet with --format json",
 		Description: "One form a command. Values are in base units; what is not known is null.",
 		Forms: []any{Summary{Head: HeadOf("status")}, HostList{Head: HeadOf("hosts")}, OutlierList{Head: HeadOf("outliers")},
 			DiffReport{Head: HeadOf("diff")}, CheckReport{Head: HeadOf("check")}, ChangeList{Head: HeadOf("changes")},

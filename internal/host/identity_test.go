@@ -136,7 +136,7 @@ func TestPreemption(t *testing.T) {
 
 // Whatever a name holds, quoting it as a shell does and reading it gives it back.
 func TestUnquoteShell(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		s := rapid.StringMatching(`[ -~äß€]*`).Draw(t, "s")
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s) + `"`
 		if got := unquoteShell(quoted); got != s {

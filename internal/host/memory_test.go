@@ -266,7 +266,7 @@ func FuzzMountinfo(f *testing.F) {
 
 // The kernel escapes blank, tab, newline and backslash; all else is as it is.
 func TestUnescapeOctal(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
 		mangled := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(s)
 		if got := unescapeOctal(mangled); got != s {
@@ -277,7 +277,7 @@ func TestUnescapeOctal(t *testing.T) {
 
 // Without overmounts, the kernel's way and the longest mount point agree.
 func TestFindIsTheLongestWhereNothingIsHidden(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		points := rapid.SliceOfDistinct(rapid.StringMatching(`(/[ab]){1,4}`), func(s string) string { return s }).Draw(t, "points")
 		m := mountTable{mounts: []mount{{id: 1, point: "/"}}}
 		for len(points) > 0 { // outer mounts first, as they must be made

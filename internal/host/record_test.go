@@ -236,7 +236,7 @@ func TestRelativeLink(t *testing.T) {
 
 // No content may start a new member, and single lines come back as they were.
 func TestInert(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"-- a --", "-- b -> c --", "--  --", "-- x --\r", "", "text", " -- d --", "-- e"})
 		text := strings.Join(rapid.SliceOf(line).Draw(t, "lines"), "\n")
 		if rapid.Bool().Draw(t, "final newline") {
@@ -256,7 +256,7 @@ func TestInert(t *testing.T) {
 
 // A mask may not change what it made, or recordings would drift.
 func TestIdsAreStable(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		s := rapid.StringMatching(`([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} |[0-9a-f]{32} |([0-9a-f]{2}:){5}[0-9a-f]{2} |(en|wl|ww|ib)x[0-9a-f]{12} |/dev/disk/by-id/[a-z]{3} ){1,5}`).Draw(t, "s")
 		m := newRecordMask(Tree{Root: "/nonexistent"}, nil)
 		once := m.ids(s)

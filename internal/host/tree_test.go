@@ -45,7 +45,7 @@ func TestParseList(t *testing.T) {
 }
 
 func TestListRoundTrip(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		list := ascending(rapid.SliceOf(rapid.IntRange(0, 600)).Draw(t, "list"))
 		got, err := ParseList(FormatList(list))
 		if err != nil || !slices.Equal(got, list) {

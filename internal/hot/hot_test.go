@@ -159,24 +159,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func BenchmarkAdds(b *testing.B) { perOp(b, 64, func(n uint64) { Adds(64 * n) }) }
-func BenchmarkALU(b *testing.B)  { perOp(b, 64, func(n uint64) { ALU(n) }) }
-func BenchmarkFMA(b *testing.B)  { perOp(b, 48, func(n uint64) { FMA(n) }) }
-func BenchmarkTicks(b *testing.B) {
-	for b.Loop() {
-		Ticks()
-	}
-}
-
-// perOp reports nanoseconds and ticks of one operation, of which a block holds ops.
-func perOp(b *testing.B, ops float64, run func(n uint64)) {
-	start := Ticks()
-	run(uint64(b.N))
-	n := float64(b.N) * ops
-	b.ReportMetric(float64(Ticks()-start)/n, "ticks/op")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/op")
-}
-
 func TestFlush(t *testing.T) {
 	testkit.Is(t, (flushBy != ""), (CanFlush() == nil), "Check gives", CanFlush(), flushBy)
 	if CanFlush() != nil {

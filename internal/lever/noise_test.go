@@ -21,7 +21,7 @@ import (
 // disturbed; nothing disturbed has no effect; no frequency finding and no lateness that was not
 // measured is dismissed; and a bound is a share.
 func TestNeverWorthwhileWithinNoise(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		names := []string{"wakeup.alu.10ms.cpu0", "wakeup.alu.30ms.cpu0", "wakeup.cold.10ms.cpu0", "siblings.harm.sibling",
 			"siblings.harm.other", "commit.p50", "commit.overwritten.p50", "commit.memory.p50", "commit.gain",
 			"degree.efficiency.2", "degree.efficiency.4",

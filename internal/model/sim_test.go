@@ -71,7 +71,7 @@ func simulateOnce(t interface{ Fatal(...any) }, c Case, steps int64, eager bool)
 
 // Leaving out the checks that can change nothing must not change anything.
 func TestParkedChecksChangeNothing(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		c := drawCase(t)
 		lazy, eager := simulateOnce(t, c, 60, false), simulateOnce(t, c, 60, true)
 		a, b := lazy.meter.result(1), eager.meter.result(1)
@@ -87,7 +87,7 @@ func TestParkedChecksChangeNothing(t *testing.T) {
 // horizon, Little's law holds for closed users, and work takes at least as long as at the
 // highest frequency.
 func TestConservation(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		c := drawCase(t)
 		s := simulateOnce(t, c, 200, false)
 		m := &s.meter
@@ -130,7 +130,7 @@ func TestConservation(t *testing.T) {
 // nanosecond, and no step ends later at a higher frequency. (With several slices a
 // step can: who comes first at a queue changes, Graham's anomaly.)
 func TestMonotoneInFrequency(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		c := Case{Machine: plain(rapid.IntRange(1, 6).Draw(t, "cpus")), Workload: dialog("exp 20ms", "0s", 1), Load: rapid.Float64Range(0.05, 0.4).Draw(t, "load")}
 		c.Workload.MemoryShare = rapid.Float64Range(0, 1).Draw(t, "memory")
 		low := rapid.Float64Range(50, 99).Draw(t, "low")

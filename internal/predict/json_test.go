@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/predict"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/schemas"
 )
 
 // cases covers each part of the document: open and closed, refused, bounded, a map.
@@ -82,7 +83,7 @@ func TestJSONSchema(t *testing.T) {
 		CV     float64        `json:"cv,omitempty"`
 		Values int            `json:"values,omitempty"`
 	}
-	testkit.Schema{Title: "hostlab predict --format json",
+	schemas.Schema{Title: "hostlab predict --format json",
 		Description: "What power policies would cost a workload, simulated. Base units: seconds, hertz, joules, watts, shares of 1. " +
 			"null is what is not known or not finite, never 0.",
 		Forms: []any{predict.Data{Kind: "predict", Schema: predict.Schema}}, Unknown: true,
@@ -148,7 +149,7 @@ func TestCells(t *testing.T) {
 // TestDeterministic holds that the document follows from question and seed alone.
 func TestDeterministic(t *testing.T) {
 	document := func(seed uint64, workers int) string {
-		q := question(t, "sap", "sap-dialog", []string{"balanced", "schedutil"}, []float64{0.3})
+		q := question(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.3})
 		q.Options.Seed, q.Options.Workers = seed, workers
 		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
 		b := testkit.Must(result.JSON(a.Data()))(t)

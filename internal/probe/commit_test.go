@@ -236,7 +236,7 @@ func TestP99TakesManyRounds(t *testing.T) {
 }
 
 func TestHistogramHoldsAll(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(1e-7, 100), 1, 200).Draw(t, "x")
 		d := workload.Histogram("n", "t", workload.Edges(x, 10), x)
 		if len(d.Edge) != len(d.Count) || !slices.IsSorted(d.Edge) {

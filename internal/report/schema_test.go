@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
-	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/schemas"
 )
 
 // facts adds what JSON shows of each fact that a type holds.
@@ -67,7 +67,7 @@ func TestSchemaFile(t *testing.T) {
 	for _, v := range lever.Verdicts {
 		verdicts = append(verdicts, v)
 	}
-	testkit.Schema{Title: "hostlab assess --format json",
+	schemas.Schema{Title: "hostlab assess --format json",
 		Description: "What one run of hostlab assess learned. Values are in base units; what is not known is null.",
 		Forms:       []any{Assessment{Kind: Kind, Schema: Schema}}, Unknown: true, Shapes: shapes,
 		Words: map[reflect.Type][]any{reflect.TypeFor[lever.Verdict](): verdicts,

@@ -65,7 +65,7 @@ func TestFormat(t *testing.T) {
 // The number shown, times the step it is shown in, is the value to within the
 // three digits shown.
 func TestFormatKeepsTheValue(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		unit := rapid.SampledFrom([]string{"s", "Hz", "B", "1/s", "B/s"}).Draw(t, "unit")
 		steps := scales[unit]
 		low, high := steps[len(steps)-1].one, 999*steps[0].one

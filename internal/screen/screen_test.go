@@ -165,7 +165,7 @@ func TestWord(t *testing.T) {
 
 func TestAnyWord(t *testing.T) {
 	dir := t.TempDir()
-	testkit.Check(t, func(r *rapid.T) {
+	testkit.Check(t, rapid.Check, func(r *rapid.T) {
 		w := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(hostile), rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) })), 0, 4).Draw(r, "parts")
 		testkit.OK(t, arrives(t, dir, strings.Join(w, "")))
 	})

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/setting"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/schemas"
 )
 
 // Every setting has words for every tool, or the reason why the tool has none.
@@ -163,7 +164,7 @@ func TestRulesSpareDisksThatRotate(t *testing.T) {
 // docs/schema/settings.schema.json describes what settings, set, verify and revert write as JSON.
 func TestSchema(t *testing.T) {
 	form := func(kind string) document.Head { return document.Head{Kind: kind, Schema: Schema} }
-	testkit.Schema{Title: "Output of hostlab settings, set, verify and revert with --format json",
+	schemas.Schema{Title: "Output of hostlab settings, set, verify and revert with --format json",
 		Description: "settings prints what there is; set, verify and revert print what became of each object. Values are " +
 			"the kernel's own text.",
 		Forms: []any{All{Head: form("settings")}, Change{Head: form("change")}, Change{Head: form("verify")}},

@@ -136,7 +136,7 @@ func TestPairedRatio(t *testing.T) {
 
 // Swapping the two conditions must invert the ratio, and scaling one must scale it.
 func TestPairedRatioSymmetry(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		v := rapid.Float64Range(1e-6, 1e6)
 		n := rapid.IntRange(1, 15).Draw(t, "n")
 		a, b := rapid.SliceOfN(v, n, n).Draw(t, "a"), rapid.SliceOfN(v, n, n).Draw(t, "b")

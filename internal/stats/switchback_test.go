@@ -71,7 +71,7 @@ func refused(p Pairs, theta, alpha float64) (refused, tied bool) {
 
 // The interval is what the test does not refuse, but for pairs that a line goes through alone.
 func TestSwitchbackInvertsTheTest(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		p := anyPairs(t)
 		const alpha = 0.1
 		iv, effects, explained := Switchback(p, alpha)
@@ -98,7 +98,7 @@ func TestSwitchbackInvertsTheTest(t *testing.T) {
 
 // A constant added to all steps is the second period's own, and the level's effect moves all.
 func TestSwitchbackMoves(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		p := anyPairs(t)
 		const alpha = 0.1
 		iv, effects, _ := Switchback(p, alpha)

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 // Root fails a test that another user than root runs: it must not pass unseen.
@@ -99,14 +97,14 @@ func Times(all, few int) int {
 	return few
 }
 
-// Check has rapid try a property: 100 cases where the tests with the tag system are built, and 20 elsewhere. The flag
-// -rapid.checks overrides both.
-func Check(t *testing.T, property func(*rapid.T)) {
+// Check has rapid.Check, which the test imports, try a property: 100 cases where the tests with the tag system are built,
+// and 20 elsewhere. The flag -rapid.checks overrides both. Without rapid, other tests' binaries are linked sooner.
+func Check[T, P any](t *testing.T, check func(T, P), property P) {
 	t.Helper()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(strconv.Itoa(Times(100, 20)))
 	}
-	rapid.Check(t, property)
+	check(any(t).(T), property)
 }
 
 // fataller is a test, a benchmark or a property of rapid.
@@ -132,4 +130,18 @@ func Must[T any](v T, err error) func(fataller) T {
 		}
 		return v
 	}
+}
+
+// began is the directory of the package whose tests run; some of them go elsewhere.
+var began, _ = os.Getwd()
+
+// Module is the directory of the module whose tests run.
+func Module() string {
+	root := began
+	for ; root != "/"; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+	}
+	return root
 }

@@ -105,7 +105,7 @@ func TestTalliesAnalyzed(t *testing.T) {
 }
 
 func TestRunsRoundTrip(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.OneOf(rapid.Just(0.0), rapid.Just(math.NaN()), rapid.Just(100.0), rapid.Float64Range(0, 1e4)), 1, 70).Draw(t, "values")
 		text := appendRuns(nil, len(values), func(i int) float64 { return values[i] }, 1)
 		got, err := parseRuns(string(text), len(values))

@@ -101,7 +101,7 @@ func TestCoarseRecordsAreWarnedOf(t *testing.T) {
 
 // TestRoundTrip writes bursts that follow each other and reads the same back.
 func TestRoundTrip(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		h := burstlog.Head{Started: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "started"), 0).UTC(), CPUs: []int{0, 3}, Source: "rapid"}
 		var file bytes.Buffer
 		w := testkit.Must(burstlog.NewWriter(&file, h))(t)

@@ -164,7 +164,7 @@ func erlangCByDefinition(c int, a float64) float64 {
 // With equal services the two disciplines serve in the same order, and on every
 // path sharing can only delay each job; both must be busy within their horizon.
 func TestSharingDelaysEqualJobs(t *testing.T) {
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		c := Config{Servers: 1, Rate: rapid.Float64Range(0.1, 0.9).Draw(t, "rate"), Service: Fixed(1),
 			Jobs: 400, Seed: rapid.Uint64().Draw(t, "seed")}
 		f, p := FIFO(c), PS(c)
@@ -178,14 +178,4 @@ func TestSharingDelaysEqualJobs(t *testing.T) {
 			t.Fatal("the same seed gave another run")
 		}
 	})
-}
-
-// BenchmarkMM8 reports jobs per CPU second on M/M/8 at load 0.8, the figure by
-// which engines are compared.
-func BenchmarkMM8(b *testing.B) {
-	r := FIFO(Config{Servers: 8, Rate: 6.4, Service: Exponential(1), Jobs: b.N, Seed: 1})
-	if b.N > 1e6 && math.Abs(r.Response.Mean()/MMC(8, 6.4, 1)-1) > 0.05 {
-		b.Fatalf("mean response %v, theory %v", r.Response.Mean(), MMC(8, 6.4, 1))
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
 }

@@ -18,6 +18,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/setting"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/schemas"
 )
 
 // Every kind of reason has its sentence, with the figures that it is about.
@@ -313,7 +314,7 @@ func TestSchemaFile(t *testing.T) {
 		Name string `json:"name"`
 	}
 	type plainEstimate result.Estimate // without its own JSON, which is null where it is unknown
-	testkit.Schema{Title: "hostlab report --format json",
+	schemas.Schema{Title: "hostlab report --format json",
 		Description: "Effects of one experiment or of several. Values are in base units; what is not known is null.",
 		Forms:       []any{data{Kind: Kind, Schema: Schema}}, Unknown: true,
 		Words: map[reflect.Type][]any{reflect.TypeFor[analysis.Verdict](): {analysis.CostsMore, analysis.CostsLess, analysis.NoEffect, analysis.Unresolved,

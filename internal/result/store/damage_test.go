@@ -202,7 +202,7 @@ func BenchmarkAppend(b *testing.B) {
 func TestDecodeRun(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`[a-z ]{0,8}`), rapid.String())
 	number := rapid.Float64Range(-1e300, 1e300)
-	testkit.Check(t, func(t *rapid.T) {
+	testkit.Check(t, rapid.Check, func(t *rapid.T) {
 		r := result.Run{
 			Seq: rapid.Int().Draw(t, "seq"), Block: rapid.Int().Draw(t, "block"), Status: result.Status(text.Draw(t, "status")), Reason: text.Draw(t, "reason"),
 			Start: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")).UTC(), Seconds: number.Draw(t, "seconds"),
