@@ -127,22 +127,16 @@ func (d *divided) atMost(part explain.PartName) float64 {
 	return high * d.seconds
 }
 
-// glance is what each thread does.
-func (l *looks) glance(each func(x *serving, w waits.Wait, at string)) (gone int) {
+// glance is what each thread does that has not ended.
+func (l *looks) glance(each func(x *serving, w waits.Wait, at string)) {
 	for i := range l.serving {
 		x := &l.serving[i]
 		if x.still {
 			each(x, x.call, x.at)
-			continue
+		} else if w, at, err := l.threads.Of(x.tid); err == nil {
+			each(x, w, at)
 		}
-		w, at, err := l.threads.Of(x.tid)
-		if err != nil {
-			gone++
-			continue
-		}
-		each(x, w, at)
 	}
-	return gone
 }
 
 // list takes the sessions of a sample, whose threads waited as before shows until it was asked. It reports whether they
