@@ -78,12 +78,13 @@ func weight(f explain.Finding) float64 {
 var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}
 
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes
-// the very waits that the lever would shorten. Needless work goes before CPUs are bought for it, and what a counter
-// says before what is only possible.
+// the very waits that the lever would shorten. Needless work, and what a counter says, goes before CPUs are bought for
+// it, and what a counter says before what is only possible.
 func before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
 		(*l.Likely < lever.Margin || l.Verdict != lever.Worthwhile) && weight(f) >= lever.Margin ||
-		l.Name == lever.CPUs && f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin
+		l.Name == lever.CPUs && (f.Plain || f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin) &&
+			weight(f) >= lever.Margin
 }
 
 // foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.
