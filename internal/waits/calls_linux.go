@@ -2,7 +2,12 @@ package waits
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -89,4 +94,40 @@ func descriptor(number int64, args [][]byte) (fd int64, named bool) {
 
 func hexadecimal(text []byte) (uint64, error) {
 	return strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
+}
+
+// on is a wait on that file: a read of what is no file waits for the other end.
+func (w Wait) on(file string, number int64) Wait {
+	w.On = file
+	if (w.Kind == Read || w.Kind == Write) && !strings.HasPrefix(file, "/") {
+		w.Kind = Peer
+	}
+	if w.Kind == Peer && pushes[number] {
+		w.Kind = Push
+	}
+	return w
+}
+
+// files are what descriptors of a process lead to, as far as they were asked for.
+type files map[int64]string
+
+// of is what one leads to: a path, "socket:[123]", "pipe:[123]", or another kind.
+func (f files) of(pid int, fd int64) string {
+	if name, known := f[fd]; known {
+		return name
+	}
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		name = ""
+	case err != nil:
+		name = "" // it was closed meanwhile
+	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "pipe:"):
+		name, _, _ = strings.Cut(name, ":") // anon_inode:[eventfd]
+	}
+	name = strings.TrimSuffix(name, " (deleted)")
+	if !strings.HasPrefix(name, "socket:") { // whose number the next one may get at once
+		f[fd] = name
+	}
+	return name
 }

@@ -3,7 +3,6 @@ package waits
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,12 +14,12 @@ type Threads struct {
 	open map[int]*os.File
 	buf  [256]byte
 	// File names a descriptor; "": it names none.
-	files map[int64]string
+	files files
 }
 
 // OpenThreads looks at a thread of a process once, and returns the error of a user who may not.
 func OpenThreads(pid, tid int) (*Threads, error) {
-	t := &Threads{pid: pid, open: map[int]*os.File{}, files: map[int64]string{}}
+	t := &Threads{pid: pid, open: map[int]*os.File{}, files: files{}}
 	if _, _, err := t.Of(tid); err != nil {
 		t.Close()
 		return nil, err
@@ -44,27 +43,9 @@ func (t *Threads) Of(tid int) (w Wait, at string, err error) {
 	}
 	w, number, args := called(t.buf[:n])
 	if fd, named := descriptor(number, args); named {
-		w.On = t.file(fd)
-		if (w.Kind == Read || w.Kind == Write) && !strings.HasPrefix(w.On, "/") {
-			w.Kind = Peer
-		}
-		if w.Kind == Peer && pushes[number] {
-			w.Kind = Push
-		}
+		w = w.on(t.files.of(t.pid, fd), number)
 	}
 	return w, string(t.buf[:n]), nil
-}
-
-// file is what a descriptor leads to: a path, or "" of a socket or pipe.
-func (t *Threads) file(fd int64) string {
-	name, known := t.files[fd]
-	if !known {
-		if name, _ = os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", t.pid, fd)); !strings.HasPrefix(name, "/") {
-			name = ""
-		}
-		t.files[fd] = name
-	}
-	return name
 }
 
 // Keep lets go of all threads but those, and of the names of files, which may be others by now.

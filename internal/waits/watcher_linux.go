@@ -49,7 +49,7 @@ type watched struct {
 	looks         map[Wait]float64 // s that looks stood for since the last census
 	from          time.Time        // of that; zero: there was none
 	ran           time.Duration    // on a CPU or ready for one by then
-	files         map[int64]string // by descriptor, until the next census
+	files         files            // until the next census
 }
 
 func (t *watched) active() bool { return t.stat >= 0 }
@@ -126,7 +126,7 @@ func (w *Watcher) count(now time.Time) {
 			here[id] = true
 			t := w.threads[id]
 			if t == nil {
-				t = &watched{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: map[int64]string{},
+				t = &watched{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: files{},
 					looks: map[Wait]float64{}}
 				w.threads[id] = t
 			} else if !t.active() {
@@ -296,15 +296,7 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	if !named {
 		return out, nil
 	}
-	out.On = t.file(id, fd)
-	if (out.Kind == Read || out.Kind == Write) && !strings.HasPrefix(out.On, "/") {
-		out.Kind = Peer
-	}
-	if out.Kind == Peer {
-		if pushes[number] {
-			out.Kind = Push
-			return out, nil
-		}
+	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Peer {
 		server := w.sockets.server(id.PID, fd, out.On)
 		switch {
 		case strings.HasPrefix(server, unlisted):
@@ -394,7 +386,7 @@ func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 		if fd < 0 {
 			continue
 		}
-		server := w.sockets.server(id.PID, int64(fd), t.file(id, int64(fd)))
+		server := w.sockets.server(id.PID, int64(fd), t.files.of(id.PID, int64(fd)))
 		if server == "" {
 			return ""
 		}
@@ -403,25 +395,4 @@ func (w *Watcher) polled(id Thread, t *watched, args [][]byte) string {
 		}
 	}
 	return first
-}
-
-// file is what a descriptor of a process leads to: a path, "socket:[123]", "pipe:[123]", or another kind.
-func (t *watched) file(id Thread, fd int64) string {
-	if name, known := t.files[fd]; known {
-		return name
-	}
-	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", id.PID, fd))
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		name = ""
-	case err != nil:
-		name = "" // it was closed meanwhile
-	case !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "pipe:"):
-		name, _, _ = strings.Cut(name, ":") // anon_inode:[eventfd]
-	}
-	name = strings.TrimSuffix(name, " (deleted)")
-	if !strings.HasPrefix(name, "socket:") { // whose number the next one may get at once
-		t.files[fd] = name
-	}
-	return name
 }
