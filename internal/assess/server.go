@@ -82,9 +82,8 @@ var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data
 // it, and what a counter says before what is only possible.
 func before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
-		(*l.Likely < lever.Margin || l.Verdict != lever.Worthwhile) && weight(f) >= lever.Margin ||
-		l.Name == lever.CPUs && (f.Plain || f.Part == explain.DatabaseCPU && explains(f) >= lever.Margin) &&
-			weight(f) >= lever.Margin
+		weight(f) >= lever.Margin && (*l.Likely < lever.Margin || l.Verdict != lever.Worthwhile ||
+			l.Name == lever.CPUs && (f.Plain || f.Part == explain.DatabaseCPU))
 }
 
 // foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.
