@@ -125,7 +125,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		rows := explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"},
 			Seconds: g.Get("innodb_row_lock_time")*1e-3 + rest, Early: rest,
 			Count: int64(waits), Source: "Innodb_row_lock_time", From: explain.Executing}
-		if s.looks != nil {
+		if s.looks.took() {
 			rows.From = latch.event
 		}
 		if long > 2*rows.Seconds { // of waits that have not ended
@@ -137,7 +137,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads,
 			Events: []string{dataFile}, Source: "Innodb_data_reads: no reads", Whole: true})
-	case s.looks != nil && g.Has("innodb_data_reads"): // looks see those that wait
+	case s.looks.took() && g.Has("innodb_data_reads"): // looks see those that wait
 		if a.Waits == nil {
 			a.Waits = map[explain.PartName]float64{}
 		}

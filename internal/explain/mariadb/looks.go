@@ -78,6 +78,9 @@ func (l *looks) begin() {
 	l.last, l.asleep, l.woken, l.running, l.synced = time.Time{}, divided{}, divided{}, divided{}, 0
 }
 
+// took reports that samples were looks: whoever wants them at fixed times asks for each.
+func (l *looks) took() bool { return l != nil && !l.last.IsZero() }
+
 // tell takes what the server says of a session.
 func (d *divided) tell(x shows) {
 	if d.told == nil {
@@ -111,20 +114,22 @@ func (d *divided) next(usual shows, seconds float64) (x shows) {
 	return x
 }
 
-// in is how many sessions the server said to be in a part.
-func (d *divided) in(part explain.PartName) (k int) {
+// share is the part's share of it by the answers, and at most, as the server was asked of so many.
+func (d *divided) share(part explain.PartName) (likely, most float64) {
+	k := 0
 	for x, n := range d.told {
 		if x.part == part {
 			k += n
 		}
 	}
-	return k
+	_, most = stats.Share(k, d.of, 0.05)
+	return float64(k) / float64(max(1, d.of)), most
 }
 
-// atMost is how long a part may have been of it, s: the server was asked of so many.
+// atMost is how long a part may have been of what looks saw, s.
 func (d *divided) atMost(part explain.PartName) float64 {
-	_, high := stats.Share(d.in(part), d.of, 0.05)
-	return high * d.seconds
+	_, most := d.share(part)
+	return most * d.seconds
 }
 
 // glance is what each thread does that has not ended.
@@ -274,7 +279,7 @@ func (s *Source) Looks() (questions int, cpu float64, ok bool) {
 // untold puts in an account what looks could not tell apart.
 func (s *Source) untold(a *explain.Account) {
 	l := s.looks
-	if l == nil || l.last.IsZero() {
+	if !l.took() {
 		return
 	}
 	a.Told = true
@@ -287,10 +292,10 @@ func (s *Source) untold(a *explain.Account) {
 	if writes, known := a.Waits[explain.LogWait]; s.lazy == "" && (!known || writes > 0) {
 		a.AtMost[explain.LogWait] = l.synced + l.woken.atMost(explain.LogWait)
 		if a.CPU != nil { // a commit computes, too, and waits for a CPU when it is woken
-			l.running.seconds = a.CPU.Run + a.CPU.Queue
-			a.AtMost[explain.LogWait] += l.running.atMost(explain.LogWait)
-			a.Within = map[explain.PartName]float64{explain.LogWait: l.running.seconds *
-				float64(l.running.in(explain.LogWait)) / float64(max(1, l.running.of))}
+			ready := a.CPU.Run + a.CPU.Queue
+			likely, most := l.running.share(explain.LogWait)
+			a.AtMost[explain.LogWait] += most * ready
+			a.Within = map[explain.PartName]float64{explain.LogWait: likely * ready}
 		}
 	}
 	a.AtMost[explain.Application] = l.asleep.atMost(explain.Application)

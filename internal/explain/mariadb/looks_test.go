@@ -78,3 +78,13 @@ func TestUntold(t *testing.T) {
 		t.Errorf("without writes: %+v", a)
 	}
 }
+
+// TestLooksNotTaken: threads that may be looked at change nothing where each sample was asked for.
+func TestLooksNotTaken(t *testing.T) {
+	s := &Source{looks: &looks{}}
+	a := s.Account(explain.Growth{Seconds: 10, Values: map[string]int64{"innodb_row_lock_waits": 5,
+		"innodb_row_lock_time": 1000, "innodb_data_reads": 7}})
+	if len(a.Counted) != 2 || a.Counted[0].From != explain.Executing || !a.Counted[1].Blocked || a.Told {
+		t.Errorf("told %v, counted %+v", a.Told, a.Counted)
+	}
+}
