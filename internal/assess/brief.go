@@ -55,12 +55,12 @@ func (m *Minute) Tells() (says []string) {
 
 // whole is its time as one bar, and why it was watched.
 func (m *Minute) whole(why bool) document.Section {
-	b := &document.Bars{Lead: fmt.Sprintf("%s of active time in these %s: %.2g at once on average", m.active("s", 1),
-		result.Format(m.Report.Wall, "s"), m.atWork())}
+	of, beyond := "of active time", ""
 	if m.blind() {
-		b.Lead = strings.Replace(b.Lead, "of active time", "on CPUs or ready for one", 1) +
-			"; what else it waited for does not show"
+		of, beyond = "on CPUs or ready for one", "; what else it waited for does not show"
 	}
+	b := &document.Bars{Lead: fmt.Sprintf("%s %s in these %s: %.2g at once on average%s", m.active("s", 1), of,
+		result.Format(m.Report.Wall, "s"), m.atWork(), beyond)}
 	if n := m.Report.Transactions; m.Connected && n >= 0 && m.Report.Wall > 0 {
 		b.Lead += "; transactions: " + result.Format(float64(n)/m.Report.Wall, "1/s")
 	}

@@ -13,16 +13,16 @@ import (
 	"hostlab/internal/service"
 )
 
-// does is what a service does in a part of its time, for a sentence.
+// does is what a service does in a part of its time, for a sentence: with its share, and of which time that is.
 var does = map[explain.PartName]string{
-	explain.DatabaseCPU: "computes for %s of its active time", explain.RunQueue: "waits %s of its active time for a CPU",
-	explain.LogWait:     "waits %s of its active time for the log",
-	explain.DataReads:   "waits %s of its active time for data reads",
-	explain.Locks:       "waits %s of its active time for locks",
-	explain.Peers:       "waits %s of its active time for other servers",
-	explain.OtherWaits:  "spends %s of its active time in other waits",
-	explain.Application: "waits %s of its active time for its clients",
-	explain.Unexplained: "spends %s of its active time in ways that nothing explains",
+	explain.DatabaseCPU: "computes for %s of %s", explain.RunQueue: "waits %s of %s for a CPU",
+	explain.LogWait:     "waits %s of %s for the log",
+	explain.DataReads:   "waits %s of %s for data reads",
+	explain.Locks:       "waits %s of %s for locks",
+	explain.Peers:       "waits %s of %s for other servers",
+	explain.OtherWaits:  "spends %s of %s in other waits",
+	explain.Application: "waits %s of %s for its clients",
+	explain.Unexplained: "spends %s of %s in ways that nothing explains",
 }
 
 // hardly is how much of the time, of one session or thread, a service has to be active for its shares to
@@ -120,10 +120,11 @@ func joined(clauses []string) []string {
 // may.
 func (m *Minute) goes(parts []Part) (says, own string) {
 	first := parts[0].Name
-	says = m.subject() + " " + fmt.Sprintf(does[first], result.Share(parts[0].Share))
+	of := "its active time"
 	if m.blind() {
-		says = strings.Replace(says, "of its active time", "of the time that shows", 1)
+		of = "the time that shows"
 	}
+	says = m.subject() + " " + fmt.Sprintf(does[first], result.Share(parts[0].Share), of)
 	_, cause, known := strings.Cut(m.behind(first), ", ")
 	if !known {
 		var more []string
