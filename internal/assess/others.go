@@ -3,7 +3,6 @@ package assess
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -104,13 +103,11 @@ func (b *blocked) lookAtHolders(list func() []int) {
 	if time.Now().Before(b.next) {
 		return
 	}
-	runtime.LockOSThread() // whose CPU time is counted
-	defer runtime.UnlockOSThread()
-	began, _ := thread.CPUTime()
-	defer func() {
-		now, _ := thread.CPUTime()
-		b.next = time.Now().Add(max(holdersEach, unreadPause*(now-began)))
-	}()
+	took := thread.Spent(func() { b.addHolders(list) })
+	b.next = time.Now().Add(max(holdersEach, unreadPause*took))
+}
+
+func (b *blocked) addHolders(list func() []int) {
 	all := proc.LockHolders()
 	if len(all) == 0 {
 		return

@@ -3,7 +3,6 @@ package assess
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"hostlab/internal/explain"
@@ -42,10 +41,11 @@ func (u *unread) look(members func() []int) {
 	if time.Now().Before(u.next) {
 		return
 	}
-	runtime.LockOSThread() // whose CPU time is counted
-	defer runtime.UnlockOSThread()
-	began, _ := thread.CPUTime()
-	r := u.of.Look(members())
+	took := thread.Spent(func() { u.add(u.of.Look(members())) })
+	u.next = time.Now().Add(max(unreadEach, unreadPause*took))
+}
+
+func (u *unread) add(r proc.Requests) {
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
 	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
 	for address, open := range r.Asked {
@@ -54,8 +54,6 @@ func (u *unread) look(members func() []int) {
 		}
 		u.asked[address] = u.asked[address].Add(open)
 	}
-	now, _ := thread.CPUTime()
-	u.next = time.Now().Add(max(unreadEach, unreadPause*(now-began)))
 }
 
 // mean is what the looks showed; nil: no connection.

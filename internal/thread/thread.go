@@ -5,6 +5,7 @@ package thread
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,16 @@ func (u Usage) Sub(before Usage) Usage {
 		CPU: u.CPU - before.CPU, HasCPU: u.HasCPU && before.HasCPU,
 		Waited: u.Waited - before.Waited, HasWaited: u.HasWaited && before.HasWaited,
 	}
+}
+
+// Spent is the CPU time that do takes of the thread on which it runs; 0 where that is not counted.
+func Spent(do func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, _ := CPUTime()
+	do()
+	after, _ := CPUTime()
+	return after - before
 }
 
 // On is Within for one CPU. An error of it, ErrNoCPU, names the CPU.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -220,20 +219,17 @@ func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) 
 
 // shot looks once.
 func (s *Source) shot() (shot explain.Snapshot) {
-	runtime.LockOSThread() // whose CPU time is counted
-	defer runtime.UnlockOSThread()
-	began, _ := thread.CPUTime()
 	l, now := s.looks, time.Now()
 	if !l.last.IsZero() {
 		shot.Seconds = now.Sub(l.last).Seconds()
 	}
 	l.last = now
-	l.glance(func(x *serving, w waits.Wait, _ string) {
-		v := s.shows(w, shot.Seconds)
-		shot.Sessions = append(shot.Sessions, explain.Session{ID: x.id, Part: v.part, Event: v.event})
+	l.used += thread.Spent(func() {
+		l.glance(func(x *serving, w waits.Wait, _ string) {
+			v := s.shows(w, shot.Seconds)
+			shot.Sessions = append(shot.Sessions, explain.Session{ID: x.id, Part: v.part, Event: v.event})
+		})
 	})
-	ended, _ := thread.CPUTime()
-	l.used += ended - began
 	return shot
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,12 +197,8 @@ func (m *memory) watch(ctx context.Context, until time.Time, mean time.Duration)
 
 // counted counts the CPU time of what it does.
 func (m *memory) counted(do func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before, _ := thread.CPUTime()
-	err := do()
-	after, _ := thread.CPUTime()
-	m.listing += after - before
+	var err error
+	m.listing += thread.Spent(func() { err = do() })
 	return err
 }
 
