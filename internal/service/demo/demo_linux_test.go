@@ -50,7 +50,8 @@ func TestDemo(t *testing.T) {
 	if rest := rep.Part(explain.Unexplained).Seconds; rest > 0.03*rep.Busy {
 		t.Errorf("%.3f s of %.3f s of active time are unexplained", rest, rep.Busy)
 	}
-	if each := *rep.Log.Average; each < slow.Seconds() {
+	// Of the commits under way as the account begins or ends, a part is seen, and of 1,200 those are 16 at most.
+	if each := *rep.Log.Average; each < 0.98*slow.Seconds() {
 		t.Errorf("a commit waits for %.2g s, on a log that is slower by %v", each, slow)
 	}
 	if d := sum - rep.Elapsed; d > 0.01*rep.Elapsed || d < -0.01*rep.Elapsed {
