@@ -244,7 +244,7 @@ func (m *Minute) answers(a Asked, who string) explain.Finding {
 	if m.Report.Busy <= 0 || part.Seconds <= 0 {
 		return explain.Finding{}
 	}
-	f := explain.Finding{Number: a.Seconds, Unit: "s", N: -1, Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
+	f := explain.Finding{Number: a.Seconds, Unit: "s", N: -1, Whole: true, Explains: result.Finite(min(1, a.Seconds/m.Report.Busy)),
 		// each wait's end may wait for a CPU
 		AtMost: result.Finite(min(1, part.Share.High*m.Report.Elapsed/m.Report.Busy+m.share(explain.RunQueue).High))}
 	f.Text = fmt.Sprintf("%s waits %s of its active time for answers from %s", m.subject(), result.Share(*f.Explains), who)

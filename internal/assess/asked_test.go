@@ -97,12 +97,12 @@ func TestGarbage(t *testing.T) {
 	m.Connected = false
 	m.Collector = &Collector{Thread: "VM Thread", Seconds: 14, Heap: "58m"}
 	list := m.garbage()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "garbage collection (VM Thread) takes 88 % of its CPU time") || !strings.Contains(list[0].Text, "-Xmx58m") ||
+	if len(list) != 1 || !strings.Contains(list[0].Says(), "garbage collection (VM Thread) takes 88 % of its CPU time") || !strings.Contains(list[0].Says(), "-Xmx58m") ||
 		*list[0].Explains < 0.8 || *list[0].AtMost < *list[0].Explains {
 		t.Errorf("%+v", list)
 	}
 	m.Collector = &Collector{Thread: "VM Thread", Seconds: 14, Unread: true}
-	if list := m.garbage(); len(list) != 1 || strings.Contains(list[0].Text, "has no -Xmx") || !strings.Contains(list[0].Text, "not known") {
+	if list := m.garbage(); len(list) != 1 || strings.Contains(list[0].Says(), "has no -Xmx") || !strings.Contains(list[0].Says(), "not known") {
 		t.Errorf("a command line that could not be read: %+v", list)
 	}
 	if m.Collector.Seconds = 1; m.garbage() != nil {
@@ -118,7 +118,7 @@ func TestUntaken(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 1})
 	m.Connected, m.Host.Busy, m.Requests = false, new(0.06), &Requests{Connections: 16, Unread: 14, Looks: 12}
 	list := m.untaken()
-	if len(list) != 1 || !strings.Contains(list[0].Text, "on 14 of 16 connections a request waits to be taken, while on average 0.017 of its threads have work and CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
+	if len(list) != 1 || !strings.Contains(list[0].Says(), "on 14 of 16 connections a request waits to be taken, while on average 0.017 of its threads have work and CPUs are 6.0 % busy") || *list[0].Explains != 14./16 {
 		t.Errorf("%+v", list)
 	}
 	if m.Host.Busy = new(0.97); len(m.untaken()) != 1 {
@@ -142,7 +142,7 @@ func TestThrottled(t *testing.T) {
 	m.Throttles = throttlesOf(before, after, 60)
 	want := "its control group limits it to 200 reads a second on device 254:0, and it did 198 reads a second"
 	levers := m.Levers()
-	if list := m.Server(); len(list) != 1 || list[0].Text != want || !strings.HasSuffix(list[0].Step, `echo "254:0 riops=max" | sudo tee /g/io.max`) ||
+	if list := m.Server(); len(list) != 1 || list[0].Says() != want || !strings.HasSuffix(list[0].Step, `echo "254:0 riops=max" | sudo tee /g/io.max`) ||
 		m.First(levers) != list[0].Parameter || *list[0].AtMost < 0.9 {
 		t.Errorf("%+v, first %s", list, m.First(levers))
 	}
@@ -161,7 +161,7 @@ func TestHalted(t *testing.T) {
 	m.Connected, m.Stopped = false, b.stopped()
 	list := m.halted()
 	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost < 0.5 || *list[0].AtMost > 0.55 ||
-		!strings.Contains(list[0].Text, "stopped its threads for 30.0 s in 60.0 s, in which they ran for 30.0 s") {
+		!strings.Contains(list[0].Says(), "stopped its threads for 30.0 s in 60.0 s, in which they ran for 30.0 s") {
 		t.Errorf("%+v", list)
 	}
 }
@@ -174,7 +174,7 @@ func TestFrozen(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
 	m.Connected, m.Stopped = true, h.stopped()
 	list := m.halted()
-	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost > 0.6 || list[0].Text != "a freezer ("+file+") stopped all of its processes for 30.0 s in 60.0 s" {
+	if len(list) != 1 || *list[0].Explains != 0.5 || *list[0].AtMost > 0.6 || list[0].Says() != "a freezer ("+file+") stopped all of its processes for 30.0 s in 60.0 s" {
 		t.Errorf("%+v", list)
 	}
 	if !strings.HasSuffix(list[0].Step, "echo THAWED | sudo tee "+file) {
@@ -194,7 +194,7 @@ func TestWithin(t *testing.T) {
 	m.Connected, m.Service.Name, m.Requests = false, "haproxy", &Requests{Connections: 16, AtWork: 16, Looks: 12}
 	m.Asked = []Asked{{Address: "127.0.0.1:8098", Requests: 2}}
 	want := "of 16 requests at a time, 14 wait within haproxy, where 0.1 threads work on average; 2 wait for 127.0.0.1:8098"
-	if list := m.within(); len(list) != 1 || list[0].Text != want {
+	if list := m.within(); len(list) != 1 || list[0].Says() != want {
 		t.Errorf("%+v", list)
 	}
 	if m.Asked[0].Requests = 15; m.within() != nil {
@@ -207,7 +207,7 @@ func TestAnew(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 30, explain.RunQueue: 30})
 	m.Connected, m.Requests = false, &Requests{Connections: 2, Looks: 12, Opened: proc.Opened{OverTCP: 10_000, OverUnix: 1, Full: 2}}
 	want := "clients open 10001 connections a second, while 2 are open on average; to accept and close those takes about 30 % of active time, estimated from 15 us each over TCP and 9 us over Unix sockets"
-	if list := m.anew(); len(list) != 1 || list[0].Text != want {
+	if list := m.anew(); len(list) != 1 || list[0].Says() != want {
 		t.Errorf("%+v", list)
 	}
 	want = "2 times a second a client found the queue of connections full that nobody has taken yet, and tries again after a second or more"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -44,8 +43,7 @@ func (m *Minute) serverSteps(next *document.Section, first string) {
 // Tells are sentences on what its server tells of its settings, and on who held its locks.
 func (m *Minute) Tells() (says []string) {
 	for _, f := range m.Server() {
-		text, _, _ := strings.Cut(f.Text, "; ")
-		says = append(says, lever.Sentence(text))
+		says = append(says, lever.Sentence(f.Text))
 	}
 	if held := m.held(); held != "" {
 		says = append(says, lever.Sentence(held))

@@ -90,5 +90,5 @@ func (m *Minute) parents() []explain.Finding {
 		N: -1, Explains: &share, AtMost: result.Finite(most),
 		Text: fmt.Sprintf("%s waits %s of its active time for programs that it starts, most of all for %s, which %s",
 			m.subject(), result.Share(share), screen.Clean(c.Name), its[c.Does]),
-		Step: step}}
+		Whole: true, Step: step}}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -113,13 +112,10 @@ func (m *Minute) ends(part explain.PartName) (list []Ended) {
 	return list
 }
 
-// whose are those whose doing ends a wait of a part, in a sentence, and how the sentence begins.
-var whose = map[explain.PartName][2]string{
-	explain.Locks:       {"while it waited for locks", "their holders"},
-	explain.LogWait:     {"while it waited for the log", "who wrote it"},
-	explain.DataReads:   {"while it waited for data", "who read it"},
-	explain.Application: {"while it waited for clients", "those"},
-	explain.OtherWaits:  {"in its other waits", "those that it waited for"},
+// whose are those whose doing ends a wait of a part, as a sentence names them.
+var whose = map[explain.PartName]string{
+	explain.Locks: "their holders", explain.LogWait: "who wrote it", explain.DataReads: "who read it",
+	explain.Application: "they", explain.OtherWaits: "those that it waited for",
 }
 
 // ended is what a thread does in the end, in a sentence.
@@ -130,8 +126,9 @@ var ended = map[chain.Kind]string{
 	chain.Remote: "waited for something that does not show here", chain.Circle: "waited for each other",
 }
 
-// behind says what the waits of a part ended with; "": that is not known, or goes without saying.
-func (m *Minute) behind(part explain.PartName) string {
+// behind says what the waits of a part ended with, the largest share first; none: that is not known, or goes without
+// saying. own is why no platform shortens them; "": one may.
+func (m *Minute) behind(part explain.PartName) (says []string, own string) {
 	shares, kinds := map[chain.Kind]float64{}, []chain.Kind{}
 	for _, e := range m.ends(part) {
 		if shares[e.With] == 0 {
@@ -140,22 +137,19 @@ func (m *Minute) behind(part explain.PartName) string {
 		shares[e.With] += e.Share.Value
 	}
 	slices.SortStableFunc(kinds, func(a, b chain.Kind) int { return cmp.Compare(shares[b], shares[a]) })
-	words, known := whose[part]
-	if !known || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads &&
+	if whose[part] == "" || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads &&
 		kinds[0] == chain.Data {
-		return ""
+		return nil, ""
 	}
-	var says []string
 	for _, k := range kinds[:min(3, len(kinds))] {
 		if shares[k] >= 0.05 {
 			says = append(says, fmt.Sprintf("%s (%s%s)", ended[k], result.Share(shares[k]), m.mostlyBy(part, k, shares[k])))
 		}
 	}
-	text := words[0] + ", " + words[1] + " " + strings.Join(says, ", ")
 	if m.share(part).Value*shares[chain.Asleep] >= 0.3 {
-		text += "; no platform shortens a sleep, which is the application's own"
+		own = "no platform shortens a sleep, which is the application's own"
 	}
-	return text
+	return says, own
 }
 
 // mostlyBy names the client on this host with which most waits of a part ended that ended so, within brackets; "": that was no client of a known

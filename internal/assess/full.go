@@ -175,9 +175,9 @@ func (m *Minute) garbage() []explain.Finding {
 		Unit: "of its CPU time", N: -1,
 		Explains: result.Finite(min(1, likely)), AtMost: result.Finite(min(1, most)),
 		Unseen: "it does not show which waits are for the collection",
-		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it; %s",
-			screen.Clean(m.Collector.Thread),
-			result.Share(of), heap),
+		Text: fmt.Sprintf("garbage collection (%s) takes %s of its CPU time, and other threads wait for it",
+			screen.Clean(m.Collector.Thread), result.Share(of)),
+		More: []string{heap},
 		Step: step}}
 }
 
@@ -202,8 +202,8 @@ func (m *Minute) alone() (list []explain.Finding) {
 		Unit: "of the time", N: int64(m.Threads), Plain: true,
 		// the others then wait no longer for a CPU, and do as much each
 		AtMost: result.Finite(lever.Unit(cpu.High*(1-1/float64(cpus)) + queue.High)),
-		Text: fmt.Sprintf("of %s, %s alone always has work, and more than one CPU cannot serve it; the %s are %s busy",
-			screen.Count(m.Threads, "thread"), who,
-			screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy)),
+		Text: fmt.Sprintf("of %s, %s alone always has work, and more than one CPU cannot serve it",
+			screen.Count(m.Threads, "thread"), who),
+		More: []string{fmt.Sprintf("the %s are %s busy", screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy))},
 		Step: "let more threads or processes share its work, if it can, or give it less to do"}}
 }

@@ -122,9 +122,9 @@ func (m *Minute) shares() []explain.Finding {
 		Unit: "of the disk's bytes", N: -1, Plain: true, // it takes CPUs, too
 		AtMost: result.Finite(lever.Unit(m.saving(part).AtMost + m.share(explain.RunQueue).High)),
 		Unseen: "it does not show how long the disk takes for " + m.name() + " alone",
-		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes at least %s; %s take %s of active time",
-			result.Format(v.There/max(v.Seconds, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by),
-			waitsOf[part], result.Share(share.Value)),
+		Text: fmt.Sprintf("of the %s on %s, where %s has files, %s reads and writes at least %s",
+			result.Format(v.There/max(v.Seconds, 1e-9), "B/s"), v.Disk, m.name(), who, result.Share(by)),
+		More: []string{fmt.Sprintf("%s take %s of active time", waitsOf[part], result.Share(share.Value))},
 		Step: "have it use another disk or another time" + v.limit()}}
 }
 

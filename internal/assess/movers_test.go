@@ -17,7 +17,7 @@ func TestShares(t *testing.T) {
 	list := m.shares()
 	testkit.Is(t, 1, len(list))
 	testkit.Is(t, "of the 90.6 MiB/s on vda, where shop has files, sh (PID 812), which runs dd, reads and writes at least 90 %; "+
-		"waits for the log take 60 % of active time", list[0].Text)
+		"waits for the log take 60 % of active time", list[0].Says())
 	testkit.Is(t, "have it use another disk or another time", list[0].Step)
 	m.Mover.Ranks = true
 	testkit.Has(t, m.shares()[0].Step, "sudo ionice -c 3 -p 812")

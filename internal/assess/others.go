@@ -134,7 +134,8 @@ func (m *Minute) pushes() []explain.Finding {
 		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
 		Text: fmt.Sprintf("%s waits %s of its active time until %s takes what it writes to a %s", m.subject(), result.Share(share),
 			cmp.Or(o.called(), screen.Clean(o.Address), "the other end"), o.On),
-		Step: "have that read faster" + o.next()}}
+		Whole: true,
+		Step:  "have that read faster" + o.next()}}
 }
 
 // queues says that another process holds the lock of a file.
@@ -147,8 +148,9 @@ func (m *Minute) queues() []explain.Finding {
 	share := min(locks.Value, lever.Unit(o.Seconds/m.Report.Busy))
 	return []explain.Finding{{Parameter: "lock of a file", Part: explain.Locks, Number: o.Seconds, Unit: "s", N: int64(o.Looks),
 		Explains: &share, AtMost: result.Finite(lever.Unit(max(share, locks.High) + m.share(explain.RunQueue).High)),
-		Text: fmt.Sprintf("%s waits %s of its active time for the lock of %s; at %d of %d looks %s held it", m.subject(),
-			result.Share(share), screen.Clean(o.On), o.Held, o.Looks, o.called()),
+		Text: fmt.Sprintf("%s waits %s of its active time for the lock of %s", m.subject(), result.Share(share),
+			screen.Clean(o.On)),
+		Whole: true, More: []string{fmt.Sprintf("at %d of %d looks %s held it", o.Held, o.Looks, o.called())},
 		Step: "have that hold it for less time" + o.next()}}
 }
 

@@ -28,7 +28,7 @@ func TestOthers(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	want = "writer waits 40 % of its active time for the lock of /a/lock; at 5 of 6 looks python3 job.py (PID 9) held it"
-	if f := m.queues()[0]; f.Text != want || *f.AtMost < 0.4 {
+	if f := m.queues()[0]; f.Says() != want || *f.AtMost < 0.4 {
 		t.Errorf("%+v", f)
 	}
 	if m.Keeper.Held = 2; m.queues() != nil {

@@ -109,9 +109,9 @@ func (m *Minute) ofServer(first *lever.Lever) (says []string, leads bool) {
 	}
 	switch {
 	case leads:
-		return append(strings.Split(f.Text, "; "), "first"+where+f.Step), true
+		return append(f.Clauses(), "first"+where+f.Step), true
 	case f.Text != "":
-		return strings.Split("also"+where+f.Text, "; "), false
+		return append([]string{"also" + where + f.Text}, f.More...), false
 	}
 	return nil, false
 }
@@ -182,7 +182,7 @@ func (m *Minute) serverSection() document.Section {
 		return document.Number(*v, result.Share(*v))
 	}
 	for _, f := range m.Server() {
-		row := t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Text))
+		row := t.Add(document.Text(f.Parameter), share(f.Explains), share(f.AtMost), document.Text(f.Says()))
 		row.Notes = []document.Line{{Text: lever.Sentence("to change it: " + f.Step), Tone: document.Quiet}}
 		if f.Unseen != "" && f.AtMost != nil && *f.AtMost-explains(f) > wide {
 			row.Notes = append(row.Notes, document.Line{Text: lever.Sentence("the limit is wide: " + f.Unseen),

@@ -127,9 +127,9 @@ func (m *Minute) anew() []explain.Finding {
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
 		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
 		Unseen: "it does not show what clients take to connect",
-		Text: fmt.Sprintf("clients open %s connections a second%s; to accept and close those takes about %s of active time, "+
-			"estimated from %.0f us each over TCP and %.0f us over Unix sockets",
-			explain.Plain(r.OverTCP+r.OverUnix), kept, result.Share(share), 1e6*opensTCP, 1e6*opensUnix),
+		Text:   fmt.Sprintf("clients open %s connections a second%s", explain.Plain(r.OverTCP+r.OverUnix), kept),
+		More: []string{fmt.Sprintf("to accept and close those takes about %s of active time, estimated from %.0f us each over TCP "+
+			"and %.0f us over Unix sockets", result.Share(share), 1e6*opensTCP, 1e6*opensUnix)},
 		Step: "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
 }
 
@@ -155,10 +155,10 @@ func (m *Minute) within() []explain.Finding {
 		return nil
 	}
 	at := m.atWork()
-	held, where := r.AtWork-r.Unread-at, ""
+	held, more := r.AtWork-r.Unread-at, []string(nil)
 	for _, a := range m.Asked {
-		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); where == "" && a.Requests > 0 {
-			where = fmt.Sprintf("; %s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))
+		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); more == nil && a.Requests > 0 {
+			more = []string{fmt.Sprintf("%s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))}
 		}
 	}
 	if held < 1 || held < half*r.AtWork {
@@ -167,7 +167,8 @@ func (m *Minute) within() []explain.Finding {
 	share := held / r.AtWork
 	return []explain.Finding{{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
 		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
-		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, where %s threads work on average%s",
-			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at), where),
+		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, where %s threads work on average",
+			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at)),
+		More: more,
 		Step: "look for what holds them: a limit of its own on connections or rates, a pool, or a timer"}}
 }

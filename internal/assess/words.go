@@ -52,37 +52,35 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 	if m.Report.Busy <= 0 || len(parts) == 0 {
 		return m.nothing()
 	}
-	goes, own := m.goes(parts)
+	goes := m.goes(parts)
 	who := cmp.Or(m.held(), m.ran(parts[0].Name))
 	first := m.first(levers)
 	set, leads := m.ofServer(likely(first))
 	if leads {
 		f, _ := m.foremost(likely(first))
-		_, rest, _ := strings.Cut(goes, "; ")
 		switch {
 		case who != "":
 		case untold:
-			who = "if what its sessions tell is all of its time, " + goes
-		case f.Part != parts[0].Name || !strings.HasPrefix(f.Text, m.subject()):
-			who = goes
-		case rest != "": // it has said what most of the time goes to
-			who = "besides: " + rest
+			who = "if what its sessions tell is all of its time, " + goes.String()
+		case f.Part != parts[0].Name || !f.Whole:
+			who = goes.String()
+		case goes.others != "": // it has said what most of the time goes to
+			who = "besides: " + goes.others
 		}
 		return given(append(joined(set), who))
 	}
 	share := m.Report.Busy / m.Report.Wall
 	only := "was active for only " + result.Format(m.Report.Busy, "s") + " of " + result.Format(m.Report.Wall, "s")
 	if share >= hardly && share < seldomActive {
-		most, _, _ := strings.Cut(goes, "; ")
-		seldom := m.subject() + " " + only + ", and " + strings.TrimPrefix(most, m.subject()+" ")
-		if len(strings.Fields(seldom)) <= mostWords {
+		seldom := course{who: goes.who, does: only + ", and " + goes.does, cause: goes.cause}
+		if len(strings.Fields(seldom.String())) <= mostWords {
 			goes = seldom
 		}
 	}
-	says := []string{goes}
+	says := []string{goes.String()}
 	if untold {
 		says = []string{fmt.Sprintf("how long %s was active is unknown, %s in %s: its sessions do not say whether they work",
-			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")), "if that is all of it, " + goes}
+			m.name(), m.active("s", 1), result.Format(m.Report.Wall, "s")), "if that is all of it, " + goes.String()}
 	}
 	if share < hardly {
 		so := ", so that no lever saves much"
@@ -94,9 +92,9 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 	}
 	few := m.few()
 	if first == nil {
-		return given(slices.Concat(says, []string{few, who, own, m.none(levers)}, joined(set)))
+		return given(slices.Concat(says, []string{few, who, goes.own, m.none(levers)}, joined(set)))
 	}
-	says = append(says, m.act(first)+": "+gives(first), few, m.step(first), own)
+	says = append(says, m.act(first)+": "+gives(first), few, m.step(first), goes.own)
 	return given(append(append(says, joined(set)...), who))
 }
 
@@ -116,33 +114,48 @@ func joined(clauses []string) []string {
 	return clauses
 }
 
-// goes says what most of the time goes to, and what that waits for itself. own is why no platform shortens it; "": one
-// may.
-func (m *Minute) goes(parts []Part) (says, own string) {
-	first := parts[0].Name
-	of := "its active time"
+// course is what most of a service's time goes to, in clauses.
+type course struct {
+	who, does string
+	cause     string // what that waits for itself; "": it does not show
+	others    string // parts, where the cause does not show
+	own       string // why no platform shortens it; "": one may
+}
+
+func (c course) String() string {
+	says := c.who + " " + c.does
+	if c.cause != "" {
+		says += ": " + c.cause
+	}
+	if c.others != "" {
+		says += "; " + c.others
+	}
+	return says
+}
+
+// goes says what most of the time goes to.
+func (m *Minute) goes(parts []Part) course {
+	first, of := parts[0].Name, "its active time"
 	if m.blind() {
 		of = "the time that shows"
 	}
-	says = m.subject() + " " + fmt.Sprintf(does[first], result.Share(parts[0].Share), of)
-	_, cause, known := strings.Cut(m.behind(first), ", ")
-	if !known {
+	c := course{who: m.subject(), does: fmt.Sprintf(does[first], result.Share(parts[0].Share), of)}
+	ended, own := m.behind(first)
+	if len(ended) == 0 {
 		var more []string
 		for _, p := range parts[1:min(3, len(parts))] {
 			if p.Share >= lever.Margin {
 				more = append(more, p.Name.Title()+" "+result.Share(p.Share))
 			}
 		}
-		return strings.TrimSuffix(says+"; "+strings.Join(more, ", "), "; "), ""
+		c.others = strings.Join(more, ", ")
+		return c
 	}
-	cause, own, _ = strings.Cut(cause, "; ")
-	if rest, clients := strings.CutPrefix(cause, "those "); clients && first == explain.Application {
-		cause = "they " + rest
+	c.own, c.cause = own, whose[first]+" "+strings.Join(ended, ", ")
+	if len(strings.Fields(c.String())) > mostWords {
+		c.cause = whose[first] + " " + ended[0] // the largest says most
 	}
-	if end := strings.Index(cause, "), "); end >= 0 && len(strings.Fields(says+cause)) > mostWords {
-		cause = cause[:end+1] // the largest says most
-	}
-	return says + ": " + cause, own
+	return c
 }
 
 // nothing says why no time is shown.

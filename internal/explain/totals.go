@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"hostlab/internal/screen"
@@ -78,10 +79,18 @@ type Finding struct {
 	Unseen    string   `json:"unseen,omitempty"`
 	Part      PartName `json:"part"`  // in which most of it shows
 	Plain     bool     `json:"plain"` // the counter says by itself that the setting does not fit
-	Text      string   `json:"text"`  // clauses, apart by semicolons
-	Step      string   `json:"step"`  // what to do; a clause, or an SQL statement
-	Elsewhere bool     `json:"-"`     // it is done outside of the server
+	Text      string   `json:"text"`  // a clause
+	More      []string `json:"more,omitempty"`
+	Whole     bool     `json:"-"`    // Text says by itself what that part of the service's time goes to
+	Step      string   `json:"step"` // what to do; a clause, or an SQL statement
+	Elsewhere bool     `json:"-"`    // it is done outside of the server
 }
+
+// Clauses are all that it says.
+func (f *Finding) Clauses() []string { return append([]string{f.Text}, f.More...) }
+
+// Says is that as one text.
+func (f *Finding) Says() string { return strings.Join(f.Clauses(), "; ") }
 
 // FindingFrom is the share of active time from which a finding is shown whose counter alone says nothing.
 const FindingFrom = 0.05

@@ -105,14 +105,14 @@ func (f *findings) connections() explain.Finding {
 		began := min(took, slowest) * float64(x.N)
 		x.Explains = result.Finite(began / (began + f.Busy))
 		x.AtMost, x.Unseen = result.Finite(1), "it does not show what clients take to connect"
-		x.Text += fmt.Sprintf("; hostlab's own login took %s", result.Format(took, "s"))
+		x.More = append(x.More, fmt.Sprintf("hostlab's own login took %s", result.Format(took, "s")))
 	}
 	if f.Transactions < 0 {
 		x.Plain = x.Number >= often && float64(x.N) >= f.totals.Get("questions")/4
 	}
 	if n := f.totals.Get("threads_created"); n >= float64(x.N)/2 && n > 0 {
 		cache := f.set("thread_cache_size", "threads_created", explain.DatabaseCPU)
-		x.Text += fmt.Sprintf("; %.0f new threads, as thread_cache_size is %s", n, cache.Value)
+		x.More = append(x.More, fmt.Sprintf("%.0f new threads, as thread_cache_size is %s", n, cache.Value))
 		x.Step += "; set global thread_cache_size = 256 keeps threads"
 	}
 	return x
@@ -129,8 +129,9 @@ func (f *findings) turns() explain.Finding {
 		N: int64(q.Looks)}
 	x.Explains = result.Finite(q.Waiting / (q.Waiting + max(q.Working, 1)))
 	x.AtMost = result.Finite(min(1, *x.Explains+2/math.Sqrt(float64(q.Looks))))
-	x.Text = fmt.Sprintf("requests that wait for a thread, on average: %s; threads: %s; the pool of threads has thread_pool_size %s and thread_pool_max_threads %s",
-		explain.Plain(q.Waiting), explain.Plain(q.Working), x.Value, f.totals.Settings["thread_pool_max_threads"])
+	x.Text = "requests that wait for a thread, on average: " + explain.Plain(q.Waiting)
+	x.More = []string{"threads: " + explain.Plain(q.Working), fmt.Sprintf("the pool of threads has thread_pool_size %s and "+
+		"thread_pool_max_threads %s", x.Value, f.totals.Settings["thread_pool_max_threads"])}
 	x.Step = "set global thread_pool_size and thread_pool_max_threads higher"
 	if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
 		x.Step = fmt.Sprintf("set global thread_pool_size = %d; set global thread_pool_max_threads = 65536",
@@ -163,7 +164,7 @@ func (f *findings) pool() explain.Finding {
 		explain.Plain(x.Number))
 	if f.Copies != nil {
 		x.Part = explain.DatabaseCPU
-		x.Text += "; the page cache held them"
+		x.More = []string{"the page cache held them"}
 	}
 	x.Step = larger(x, 4) + ", if memory has room"
 	return x

@@ -68,8 +68,8 @@ func TestFindings(t *testing.T) {
 	} {
 		var all []string
 		for _, f := range Findings(c.report) {
-			all = append(all, f.Parameter+": "+f.Text+"; "+f.Step)
-			for clause := range strings.SplitSeq(f.Text, "; ") {
+			all = append(all, f.Parameter+": "+f.Says()+"; "+f.Step)
+			for _, clause := range f.Clauses() {
 				if n := len(strings.Fields(clause)); n > 21 { // with what comes before it, a sentence has 25
 					t.Errorf("%s: %d words in %q", name, n, clause)
 				}

@@ -41,13 +41,14 @@ func (p *Pool) finding(busy *float64) explain.Finding {
 			slots = "its only slot"
 		}
 	}
-	f.Text = fmt.Sprintf("clients of pgbouncer (PID %d) wait %s of their time for %s of pool_size in database %s; waiting on average: %s, slots in use: %s",
-		p.Pooler, result.Share(share), slots, p.Database, explain.Plain(p.Waiting), explain.Plain(p.Working))
+	f.Text = fmt.Sprintf("clients of pgbouncer (PID %d) wait %s of their time for %s of pool_size in database %s",
+		p.Pooler, result.Share(share), slots, p.Database)
+	f.More = []string{fmt.Sprintf("waiting on average: %s, slots in use: %s", explain.Plain(p.Waiting), explain.Plain(p.Working))}
 	f.Step = fmt.Sprintf("set pool_size higher for %s in %s, and reload pgbouncer", p.Database,
 		cmp.Or(p.File, "pgbouncer.ini"))
 	if busy != nil && *busy >= crowded {
 		f.Plain = share >= explain.FindingFrom
-		f.Text += fmt.Sprintf("; the CPUs are %s busy, so that more slots may only move the wait", result.Share(*busy))
+		f.More = append(f.More, fmt.Sprintf("the CPUs are %s busy, so that more slots may only move the wait", result.Share(*busy)))
 		return f
 	}
 	f.Explains = &share

@@ -94,7 +94,7 @@ func TestFindings(t *testing.T) {
 			testkit.Is(t, 0, len(list), name, list)
 			continue
 		}
-		if len(list) != 1 || !strings.Contains(list[0].Text, c.text) ||
+		if len(list) != 1 || !strings.Contains(list[0].Says(), c.text) ||
 			!strings.Contains(list[0].Step, "/etc/pgbouncer/pgbouncer.ini") ||
 			(list[0].Explains == nil) != (c.share < 0) || c.share > 0 && *list[0].Explains != c.share {
 			t.Errorf("%s: %+v", name, list)

@@ -131,12 +131,12 @@ func (f *findings) checkpoints() (x explain.Finding, ok bool) {
 	x.Text = fmt.Sprintf("%.0f of %.0f checkpoints in %s were forced by %s", forced, forced+timed,
 		result.Format(f.totals.Seconds, "s"), now(x))
 	if n := float64(f.Transactions); n > 0 {
-		x.Text += fmt.Sprintf("; a transaction logs %s", result.Format(written/n, "B"))
+		x.More = []string{"a transaction logs " + result.Format(written/n, "B")}
 	}
 	if all := f.totals.Get("wal_bytes"); all > 0 {
 		pages := f.totals.Get("wal_fpi")
 		full := min(1, pages*page/all)
-		x.Text += fmt.Sprintf(", up to %s of it full pages", result.Share(full))
+		x.More = append(x.More, fmt.Sprintf("up to %s of the log are full pages", result.Share(full)))
 		ran, log := f.Part(explain.DatabaseCPU).Seconds, full*f.Part(explain.LogWait).Seconds
 		copies := 0.0
 		if ran > 0 { // the wait for a CPU shrinks with what computes
@@ -207,7 +207,7 @@ func (f *findings) connections() (x explain.Finding, ok bool) {
 	began := f.totals.Get("session_us")*us - own - f.totals.Get("active_us")*us - f.totals.Get("paused_us")*us - f.Part(explain.Idle).Seconds
 	if began = min(began, n*slowest); began > 0 {
 		x.Explains = result.Finite(began / (began + f.Busy))
-		x.Text += fmt.Sprintf("; beginning and ending a session takes %s", result.Format(began/n, "s"))
+		x.More = []string{"beginning and ending a session takes " + result.Format(began/n, "s")}
 		x.AtMost, x.Unseen = f.share(f.Busy), "it does not show what clients take to connect"
 	}
 	return x, true
@@ -277,8 +277,8 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x.Plain = cpu+f.Part(explain.RunQueue).Seconds >= f.Busy/2 && each < soon // what computes waits for a CPU, too
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue)
 	x.Unseen = "it does not show what of the CPU time is compiling"
-	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit); a transaction takes %s of CPU time, "+
-		"most of which compiling may be", n, result.Format(each, "s"))
+	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit)", n)
+	x.More = []string{fmt.Sprintf("a transaction takes %s of CPU time, most of which compiling may be", result.Format(each, "s"))}
 	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; then raise jit_above_cost, or " + alter(x.Parameter, "off")
 	return x, true
 }
@@ -355,8 +355,9 @@ func (f *findings) snapshot() (x explain.Finding, ok bool) {
 	x.N, x.Plain = int64(x.Number), true
 	x.AtMost = f.share(f.Busy) // clients that wait for the same CPUs do so for less, too
 	x.Unseen = "it does not show how long reading takes that passes over dead rows"
-	x.Text = fmt.Sprintf("session %s of %s keeps an old snapshot; %.0f transactions have changed rows meanwhile, and who reads "+
-		"those passes over all that is dead", pid, x.Value, x.Number)
+	x.Text = fmt.Sprintf("session %s of %s keeps an old snapshot", pid, x.Value)
+	x.More = []string{fmt.Sprintf("%.0f transactions have changed rows meanwhile, and who reads those passes over all that is dead",
+		x.Number)}
 	x.Step = fmt.Sprintf("have it end its transaction; to end it now: select pg_terminate_backend(%s)", pid)
 	return x, true
 }

@@ -65,7 +65,7 @@ func TestFindings(t *testing.T) {
 		want   string // parameter, text and step; "": nothing is said
 	}{
 		"forced checkpoints": {report(100, checkpoints, forced(9, 1, 600<<20, 60_000)),
-			"max_wal_size: 9 of 10 checkpoints in 60.0 s were forced by max_wal_size (32MB); a transaction logs 614 KiB, up to 78 % of it full pages; alter system set max_wal_size = '512MB'"},
+			"max_wal_size: 9 of 10 checkpoints in 60.0 s were forced by max_wal_size (32MB); a transaction logs 614 KiB; up to 78 % of the log are full pages; alter system set max_wal_size = '512MB'"},
 		"forced, full pages not counted": {report(100, checkpoints,
 			map[string]int64{"checkpoints_forced": 9, "checkpoints_timed": 1, "log": 600 << 20}),
 			"a transaction logs 614 KiB; alter"},
@@ -116,8 +116,8 @@ func TestFindings(t *testing.T) {
 	} {
 		var all []string
 		for _, f := range Findings(c.report) {
-			all = append(all, f.Parameter+": "+f.Text+"; "+f.Step)
-			for clause := range strings.SplitSeq(f.Text, "; ") {
+			all = append(all, f.Parameter+": "+f.Says()+"; "+f.Step)
+			for _, clause := range f.Clauses() {
 				if n := len(strings.Fields(clause)); n > 21 { // with what comes before it, a sentence has 25
 					t.Errorf("%s: %d words in %q", name, n, clause)
 				}
@@ -161,7 +161,7 @@ func TestTotalsByVersion(t *testing.T) {
 		r := &explain.Report{Busy: 10, Transactions: 150, Totals: totals, Log: explain.NoLog()}
 		said := ""
 		for _, f := range Findings(r) {
-			said += f.Text + "\n"
+			said += f.Says() + "\n"
 		}
 		testkit.Has(t, said, "checkpoints in 6.00 s were forced by max_wal_size (32MB)", major)
 		// Full pages and sessions are counted from 14 on.
