@@ -101,7 +101,8 @@ func TestSpeed(t *testing.T) {
 			}
 			before := testkit.Must(e.Totals())(t)
 			// Others on this host can only take from it, so that a share has a bound above alone.
-			if got := share("fixed:30"); got > 0.4 {
+			got := share("fixed:30")
+			if got > 0.4 {
 				t.Errorf("a process at 30 %% of its speed got %.2f of the time", got)
 			}
 			total, err := e.Totals()
@@ -109,7 +110,8 @@ func TestSpeed(t *testing.T) {
 				t.Errorf("totals %+v, error %v", total, err)
 			}
 			// A quota on a CPU that others have too keeps less, as the process does not come to it.
-			if did := total.Sub(before); !(did.Asked > 0) || !(did.Kept > 0.4*did.Asked) || did.Kept > 1.25*did.Asked {
+			alone := got > 0.25
+			if did := total.Sub(before); !(did.Asked > 0) || alone && !(did.Kept > 0.4*did.Asked) || did.Kept > 1.25*did.Asked {
 				t.Errorf("kept from its CPU for %.3f s of %.3f s asked", did.Kept, did.Asked)
 			}
 			if err := e.Close(); err != nil {
