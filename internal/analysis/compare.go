@@ -27,7 +27,7 @@ type Row struct {
 
 // Difference is one condition that differs between experiments.
 type Difference struct {
-	What   string   // "host kernel", "workload rows", "study", "hostlab", "margin of wall_s", ...
+	Condition
 	Values []string // one for each experiment; "" where it is not recorded
 }
 
@@ -98,13 +98,13 @@ func key(x *result.Experiment, c result.Contrast) string {
 // differ fills the conditions that are not the same everywhere.
 func (c *Comparison) differ() {
 	for i, a := range c.Experiments {
-		for _, kv := range Facts(a.Experiment) {
-			n := slices.IndexFunc(c.Differences, func(d Difference) bool { return d.What == kv[0] })
+		for _, f := range Facts(a.Experiment) {
+			n := slices.IndexFunc(c.Differences, func(d Difference) bool { return d.What == f.What })
 			if n < 0 {
 				n = len(c.Differences)
-				c.Differences = append(c.Differences, Difference{kv[0], make([]string, len(c.Experiments))})
+				c.Differences = append(c.Differences, Difference{f.Condition, make([]string, len(c.Experiments))})
 			}
-			c.Differences[n].Values[i] = kv[1]
+			c.Differences[n].Values[i] = f.Value
 		}
 	}
 	c.Differences = slices.DeleteFunc(c.Differences, func(d Difference) bool {
@@ -112,23 +112,45 @@ func (c *Comparison) differ() {
 	})
 }
 
-// Facts lists the conditions of an experiment, names and values, in the order of the report.
-func Facts(x *result.Experiment) [][2]string {
-	var f [][2]string
-	add := func(what, value string) { f = append(f, [2]string{what, value}) }
+// TheStudy is the condition that has what a study says as a hash.
+const TheStudy = "study"
+
+// Condition is one under which an experiment ran.
+type Condition struct {
+	What string // "host kernel", "workload rows", "study", "hostlab", "margin of wall_s", ...
+	Of   string // the factor or response that has it; "": the experiment
+	// InStudy says that another study may have another, and no other thing of the experiment.
+	InStudy bool
+}
+
+// Fact is a condition with its value.
+type Fact struct {
+	Condition
+	Value string
+}
+
+// Facts lists the conditions of an experiment in the order of the report.
+func Facts(x *result.Experiment) (facts []Fact) {
+	set := func(c Condition, value string) { facts = append(facts, Fact{c, value}) }
+	add := func(what, value string) { set(Condition{What: what, InStudy: true}, value) }
+	of := func(what, name, value string) {
+		set(Condition{What: what + " of " + name, Of: name, InStudy: true}, value)
+	}
 	fill := func(prefix string, m map[string]string) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			add(prefix+k, m[k])
 		}
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	fill("host ", x.Host)
-	add("study", x.Study)
+	for _, k := range slices.Sorted(maps.Keys(x.Host)) {
+		set(Condition{What: "host " + k}, x.Host[k])
+	}
+	set(Condition{What: TheStudy}, x.Study)
 	fill("override ", x.Overrides)
 	add("workload", x.Workload)
 	fill("workload ", x.Parameters)
-	add("hostlab", x.Version)
-	add("evidence", string(x.Evidence))
+	set(Condition{What: "hostlab"}, x.Version)
+	set(Condition{What: "evidence"}, string(x.Evidence))
 	add("alpha", number(x.Design.Alpha))
 	add("design", string(x.Design.Kind))
 	add("repeats", strconv.Itoa(x.Design.Repeats))
@@ -136,13 +158,13 @@ func Facts(x *result.Experiment) [][2]string {
 	add("A/A pairs", strconv.Itoa(x.Design.AA))
 	add("adjust", strconv.FormatBool(x.Design.Adjust))
 	for _, factor := range x.Factors {
-		add("baseline of "+factor.Name, factor.Baseline)
-		add("levels of "+factor.Name, strings.Join(slices.Sorted(slices.Values(factor.Levels)), ", "))
+		of("baseline", factor.Name, factor.Baseline)
+		of("levels", factor.Name, strings.Join(slices.Sorted(slices.Values(factor.Levels)), ", "))
 	}
 	for _, r := range x.Responses {
-		add("margin of "+r.Name, scale{r}.size(r.Margin))
-		add("unit of "+r.Name, r.Unit)
-		add("better of "+r.Name, r.Better)
+		of("margin", r.Name, scale{r}.size(r.Margin))
+		of("unit", r.Name, r.Unit)
+		of("better", r.Name, r.Better)
 	}
-	return f
+	return facts
 }

@@ -40,15 +40,15 @@ func TestCompare(t *testing.T) {
 			l.x.Factors[0].Levels = []string{"off", "on", "auto"}
 			l.x.Responses[0].Margin, l.x.Responses[0].Better = 0.05, "higher"
 		}, differences: []Difference{
-			{"host kernel", []string{"6.1.0", "6.12.4"}}, {"study", []string{"cafe", "beef"}},
-			{"workload", []string{"command", "null"}},
-			{"workload rows", []string{"1000", "2000"}}, {"hostlab", []string{"1.0", "1.1"}},
-			{"evidence", []string{"measured", "emulated"}},
-			{"alpha", []string{"0.05", "0.01"}}, {"design", []string{"rcbd", "split-plot"}}, {"repeats", []string{"1", "2"}},
-			{"looks", []string{"[10]", "[8 10]"}}, {"A/A pairs", []string{"0", "3"}},
-			{"levels of mode", []string{"off, on", "auto, off, on"}}, {"margin of wall", []string{"2 %", "5 %"}},
-			{"better of wall", []string{"lower", "higher"}}, {"host smt", []string{"", "off"}},
-			{"override seed", []string{"", "7"}},
+			{Condition{What: "host kernel"}, []string{"6.1.0", "6.12.4"}}, {Condition{What: "study"}, []string{"cafe", "beef"}},
+			{Condition{What: "workload", InStudy: true}, []string{"command", "null"}},
+			{Condition{What: "workload rows", InStudy: true}, []string{"1000", "2000"}}, {Condition{What: "hostlab"}, []string{"1.0", "1.1"}},
+			{Condition{What: "evidence"}, []string{"measured", "emulated"}},
+			{Condition{What: "alpha", InStudy: true}, []string{"0.05", "0.01"}}, {Condition{What: "design", InStudy: true}, []string{"rcbd", "split-plot"}}, {Condition{What: "repeats", InStudy: true}, []string{"1", "2"}},
+			{Condition{What: "looks", InStudy: true}, []string{"[10]", "[8 10]"}}, {Condition{What: "A/A pairs", InStudy: true}, []string{"0", "3"}},
+			{Condition{What: "levels of mode", Of: "mode", InStudy: true}, []string{"off, on", "auto, off, on"}}, {Condition{What: "margin of wall", Of: "wall", InStudy: true}, []string{"2 %", "5 %"}},
+			{Condition{What: "better of wall", Of: "wall", InStudy: true}, []string{"lower", "higher"}}, {Condition{What: "host smt"}, []string{"", "off"}},
+			{Condition{What: "override seed", InStudy: true}, []string{"", "7"}},
 		}},
 		{name: "another baseline", change: func(l *lab) {
 			l.x.Factors[0].Levels, l.x.Factors[0].Baseline = []string{"none", "on"}, "none"
@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 				}
 			}
 		}, differences: []Difference{
-			{"baseline of mode", []string{"off", "none"}}, {"levels of mode", []string{"off, on", "none, on"}},
+			{Condition{What: "baseline of mode", Of: "mode", InStudy: true}, []string{"off", "none"}}, {Condition{What: "levels of mode", Of: "mode", InStudy: true}, []string{"off, on", "none, on"}},
 		}, lack: [][2]int{{0, 1}, {1, 0}}},
 		{name: "another response", change: func(l *lab) {
 			l.x.Responses[0].Name = "cpu"
@@ -66,9 +66,9 @@ func TestCompare(t *testing.T) {
 				run.Values["cpu"] = run.Values["wall"]
 			}
 		}, differences: []Difference{
-			{"margin of wall", []string{"2 %", ""}}, {"unit of wall", []string{"s", ""}},
-			{"better of wall", []string{"lower", ""}},
-			{"margin of cpu", []string{"", "2 %"}}, {"unit of cpu", []string{"", "s"}}, {"better of cpu", []string{"", "lower"}},
+			{Condition{What: "margin of wall", Of: "wall", InStudy: true}, []string{"2 %", ""}}, {Condition{What: "unit of wall", Of: "wall", InStudy: true}, []string{"s", ""}},
+			{Condition{What: "better of wall", Of: "wall", InStudy: true}, []string{"lower", ""}},
+			{Condition{What: "margin of cpu", Of: "cpu", InStudy: true}, []string{"", "2 %"}}, {Condition{What: "unit of cpu", Of: "cpu", InStudy: true}, []string{"", "s"}}, {Condition{What: "better of cpu", Of: "cpu", InStudy: true}, []string{"", "lower"}},
 		}, lack: [][2]int{{0, 1}, {1, 0}}},
 	} {
 		second := one("b", 0.05+c.effect)

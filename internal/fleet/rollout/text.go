@@ -170,6 +170,7 @@ func (c *Course) progress() (rows []WaveRow, done, first int, text string) {
 		}
 		rows = append(rows, row)
 	}
+	back, _ := c.putBack()
 	text = fmt.Sprintf("%d of %d waves are done. ", done, len(rows))
 	switch {
 	case first == 0:
@@ -177,11 +178,14 @@ func (c *Course) progress() (rows []WaveRow, done, first int, text string) {
 	case c.begun[first].IsZero():
 		text += fmt.Sprintf("Wave %d has not begun.", first)
 	default:
-		text += fmt.Sprintf("Wave %d is under way: %d of %d hosts have the change.", first, rows[first-1].Have,
-			rows[first-1].Hosts)
+		stands := " is under way"
+		if len(back) > 0 {
+			stands = ""
+		}
+		text += fmt.Sprintf("Wave %d%s: %d of %d hosts have the change.", first, stands, rows[first-1].Have, rows[first-1].Hosts)
 	}
-	if back, _ := c.putBack(); len(back) > 0 {
-		text = strings.Replace(text, " is under way:", ":", 1) + " It was put back on " + named(back) + "."
+	if len(back) > 0 {
+		text += " It was put back on " + named(back) + "."
 	}
 	return rows, done, first, text
 }

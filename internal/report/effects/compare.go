@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,19 +84,16 @@ func (s *Set) copies() []string {
 // differences are sentences about conditions. What follows from the studies not
 // being the same stands with that, in one.
 func (s *Set) differences(all []analysis.Difference) []string {
-	study := slices.IndexFunc(all, func(d analysis.Difference) bool { return d.What == "study" })
+	study := slices.IndexFunc(all, func(d analysis.Difference) bool { return d.What == analysis.TheStudy })
 	var out, alike, partly []string
 	for i, d := range all {
 		switch {
 		case i == study:
-		case study < 0, strings.HasPrefix(d.What, "host "), d.What == "hostlab", d.What == "evidence":
+		case study < 0, !d.InStudy:
 			out = append(out, d.What+": "+s.values(d))
 		case slices.Contains(d.Values, ""):
 			// Without "margin of", "unit of" and so on it is one thing that some lack.
-			_, name, ok := strings.Cut(d.What, " of ")
-			if !ok {
-				name = d.What
-			}
+			name := cmp.Or(d.Of, d.What)
 			if !slices.Contains(partly, name) {
 				partly = append(partly, name)
 			}
@@ -127,7 +125,7 @@ func (s *Set) values(d analysis.Difference) string {
 		switch r := []rune(v); {
 		case v == "":
 			v = "not recorded"
-		case d.What == "study" && len(r) > hashDigits:
+		case d.What == analysis.TheStudy && len(r) > hashDigits:
 			v = string(r[:hashDigits])
 		default:
 			v = picture.Short(v, 60)

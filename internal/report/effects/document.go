@@ -303,7 +303,7 @@ func figures(key string, r *Report) []picture.Figure {
 func facts(x *result.Experiment) (out document.Pairs) {
 	add := func(name, value string) { out = append(out, document.Pair{Name: name, Value: value}) }
 	for _, f := range analysis.Facts(x) {
-		add(f[0], f[1])
+		add(f.What, f.Value)
 	}
 	for _, f := range x.Machine.Facts() {
 		add("machine "+f[0], f[1])
