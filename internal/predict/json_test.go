@@ -146,22 +146,6 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestDeterministic holds that the document follows from question and seed alone.
-func TestDeterministic(t *testing.T) {
-	document := func(seed uint64, workers int) string {
-		q := question(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.3})
-		q.Options.Seed, q.Options.Workers = seed, workers
-		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
-		b := testkit.Must(result.JSON(a.Data()))(t)
-		return string(b)
-	}
-	one := document(1, 1)
-	testkit.Is(t, document(1, 3), one, "the answer depends on the number of workers")
-	if other := document(2, 1); one == other {
-		t.Error("the seed changes nothing")
-	}
-}
-
 func TestAskRefuses(t *testing.T) {
 	for name, change := range map[string]func(*predict.Question){
 		"load is 1;":           func(q *predict.Question) { q.Loads = []float64{1} },
