@@ -82,11 +82,7 @@ func TestPairsVerdicts(t *testing.T) {
 		testkit.Has(t, r.Verdict, want)
 		var b bytes.Buffer
 		testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
-		for l := range strings.Lines(b.String()) {
-			if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > 80 {
-				t.Errorf("%d columns: %s", n, l)
-			}
-		}
+		testkit.Fits(t, b.String(), 80, nil)
 		testkit.Has(t, b.String(), "no positive control")
 	}
 }
