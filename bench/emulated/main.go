@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hostlab/internal/model/modeltest"
+	"hostlab/internal/testkit/modeltest"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/dialog"
 	"hostlab/studies"
@@ -43,7 +43,8 @@ func sap(load string) map[string]string {
 
 func main() {
 	hostlab := flag.String("hostlab", "bin/hostlab", "the program")
-	file := flag.String("out", "internal/model/modeltest/measured.json", "file to write; cases measured anew replace those in it")
+	file := flag.String("out", "internal/testkit/modeltest/measured.json",
+		"file to write; cases measured anew replace those in it")
 	blocks := flag.Int("blocks", 8, "blocks of each case")
 	only := flag.Int("case", 0, "number of the one case to measure, from 1; 0: all")
 	about := flag.String("about", "", "the host, in a few words")

@@ -21,8 +21,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hostlab/internal/model/modeltest"
 	"hostlab/internal/stats"
+	"hostlab/internal/testkit/modeltest"
 )
 
 // engine is a program that takes jobs and a seed, and prints jobs, CPU seconds and

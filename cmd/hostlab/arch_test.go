@@ -49,7 +49,7 @@ func layer(pkg string) (line int, folder string) {
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/model/modeltest", "internal/testkit", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/testkit", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

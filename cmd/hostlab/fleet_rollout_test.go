@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/conform"
 )
 
 // rolloutHosts are made hosts of one kind, whose documents a test writes.
@@ -57,7 +56,7 @@ func (r *rolloutHosts) verify(host string, at time.Time) {
 }
 
 // gated runs a command of rollout and returns its JSON, which is of the schema, and its exit status.
-func (r *rolloutHosts) gated(schema *jsonschema.Schema, args ...string) (doc map[string]any, status int, text string) {
+func (r *rolloutHosts) gated(args ...string) (doc map[string]any, status int, text string) {
 	r.t.Helper()
 	for _, format := range []string{"text", "json"} {
 		var out, errs bytes.Buffer
@@ -70,21 +69,13 @@ func (r *rolloutHosts) gated(schema *jsonschema.Schema, args ...string) (doc map
 			text = out.String()
 			continue
 		}
-		v, err := jsonschema.UnmarshalJSON(&out)
-		if err == nil {
-			err = schema.Validate(v)
-		}
-		if err != nil {
-			r.t.Errorf("%v: %v", args, err)
-		}
-		doc, _ = v.(map[string]any)
+		doc = conform.To(r.t, "fleet.schema.json", out.Bytes(), args)
 	}
 	return doc, status, text
 }
 
 // A roll-out from one end to the other: plan, status and gates, of a change that harms and of one that does not.
 func TestFleetRollout(t *testing.T) {
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/fleet.schema.json"))(t)
 	for _, c := range []struct {
 		name         string
 		effect       float64
@@ -106,16 +97,16 @@ func TestFleetRollout(t *testing.T) {
 				"asks\"\nuntil = 2099-01-01\n"), 0o600))
 			make := []string{"plan", "--set", "vm.swappiness=10", "--waves", "2", "--seed", "4", "--out", plan, "--exceptions",
 				accepted}
-			if doc, _, said := r.gated(schema, make...); doc == nil || !strings.Contains(said, "7 hosts in 2 waves") ||
+			if doc, _, said := r.gated(make...); doc == nil || !strings.Contains(said, "7 hosts in 2 waves") ||
 				!strings.Contains(said, "the vendor asks") {
 				t.Fatal(said)
 			}
 			byRole := []string{"plan", "--role", "production-db", "--out", plan + "2", "--exceptions", accepted}
-			if _, _, said := r.gated(schema, byRole...); !strings.Contains(said, "8 hosts in 2 waves") ||
+			if _, _, said := r.gated(byRole...); !strings.Contains(said, "8 hosts in 2 waves") ||
 				!strings.Contains(said, "db7: take part") {
 				t.Error(said)
 			}
-			if _, status, said := r.gated(schema, "gate", plan, "--wave", "1", "--exit-status"); status != exitUndecided ||
+			if _, status, said := r.gated("gate", plan, "--wave", "1", "--exit-status"); status != exitUndecided ||
 				!strings.Contains(said, "no document of verify shows") {
 				t.Errorf("before the wave: status %d, %s", status, said)
 			}
@@ -131,11 +122,11 @@ func TestFleetRollout(t *testing.T) {
 				}
 				r.assess(host, now.Add(time.Minute), commit)
 			}
-			doc, status, said := r.gated(schema, "gate", plan, "--wave", "1", "--exit-status")
+			doc, status, said := r.gated("gate", plan, "--wave", "1", "--exit-status")
 			if status != c.status || c.verdict != "" && doc["verdict"] != c.verdict || !strings.Contains(said, c.say) {
 				t.Errorf("status %d, %v\n%s", status, doc, said)
 			}
-			if _, _, said := r.gated(schema, "status", plan); !strings.Contains(said,
+			if _, _, said := r.gated("status", plan); !strings.Contains(said,
 				"1 of 2 waves are done. Wave 2 has not begun.") {
 				t.Errorf("%s", said)
 			}
@@ -154,7 +145,7 @@ func TestFleetRolloutRefuses(t *testing.T) {
 	for content, want := range map[string]string{"db1\ndb2\ndb1\n": "db1 is there twice; a host is in one wave",
 		"db1\ndb9\n": `no document of host "db9"`} {
 		testkit.OK(t, os.WriteFile(hosts, []byte(content), 0o600))
-		if _, status, said := r.gated(nil, "plan", "--set", "swappiness=10", "--hosts", hosts, "--out",
+		if _, status, said := r.gated("plan", "--set", "swappiness=10", "--hosts", hosts, "--out",
 			plan); status != exitUsage || !strings.Contains(said, want) {
 			t.Errorf("%d, %s", status, said)
 		}
@@ -172,7 +163,7 @@ func TestFleetRolloutRefuses(t *testing.T) {
 		"--out FILE":         {"plan", "--set", "swappiness=1"},
 	}
 	for _, want := range slices.Sorted(maps.Keys(bad)) {
-		if _, status, said := r.gated(nil, bad[want]...); status != exitUsage || !strings.Contains(said, want) ||
+		if _, status, said := r.gated(bad[want]...); status != exitUsage || !strings.Contains(said, want) ||
 			strings.Count(said, "\n") != 1 {
 			t.Errorf("%v: %d, %s", bad[want], status, said)
 		}

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/conform"
 )
 
 // restless is a process that computes and sleeps by turns until the test ends.
@@ -34,21 +33,7 @@ func watched(ctx context.Context, t *testing.T, args ...string) (status int, v m
 	var stdout, stderr bytes.Buffer
 	status = run(ctx, append([]string{"assess", "--only", "service", "--format", "json"}, args...),
 		streams{in: &bytes.Buffer{}, out: &stdout, err: &stderr})
-	return status, valid(t, stdout.Bytes()), stderr.String()
-}
-
-// valid is a document that keeps to the schema.
-func valid(t *testing.T, out []byte) map[string]any {
-	t.Helper()
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/assess.schema.json"))(t)
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
-	if err == nil {
-		err = schema.Validate(v)
-	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return v.(map[string]any)
+	return status, conform.To(t, "assess.schema.json", stdout.Bytes()), stderr.String()
 }
 
 // The bursts of a process are a workload for predict.
@@ -90,7 +75,7 @@ func TestBurstsUnprivileged(t *testing.T) {
 		!strings.Contains(stderr.String(), "bursts are not written") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
-	s, _ := valid(t, out)["scheduler"].(map[string]any)
+	s, _ := conform.To(t, "assess.schema.json", out)["scheduler"].(map[string]any)
 	if reason, _ := s["reason"].(string); !strings.Contains(reason, "needs root") {
 		t.Errorf("%s", out)
 	}

@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/conform"
 	"hostlab/internal/workload/scanlock"
 )
 
@@ -35,7 +33,6 @@ func (s *shortLived) Close() error { return nil }
 
 // A worker that is lost leaves what was measured until then, marked, with its reason.
 func TestScanlockLost(t *testing.T) {
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json"))(t)
 	for _, format := range documentForms {
 		var out bytes.Buffer
 		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, printing: printing{format: format},
@@ -51,12 +48,7 @@ func TestScanlockLost(t *testing.T) {
 			}
 			continue
 		}
-		v, err := jsonschema.UnmarshalJSON(&out)
-		if err == nil {
-			err = schema.Validate(v)
-		}
-		testkit.OK(t, err)
-		if doc := v.(map[string]any); doc["incomplete"] != "the worker process 7 did not answer" || doc["threads"].([]any)[0].(map[string]any)["role"] != "lock" {
+		if doc := conform.To(t, "scanlock.schema.json", out.Bytes()); doc["incomplete"] != "the worker process 7 did not answer" || doc["threads"].([]any)[0].(map[string]any)["role"] != "lock" {
 			t.Errorf("%v", doc)
 		}
 	}

@@ -110,7 +110,7 @@ func disagree(s scale, iv, mean result.Estimate) bool {
 func (j *judge) differences(c comparison, t *table) (d []float64, b *periods, lost int) {
 	d = make([]float64, 0, len(t.rows))
 	if c.pairs() || c.ordered && t.taken != nil {
-		b = j.record.newPairs(t)
+		b = &periods{record: j.record, drift: j.record.drifts(t)}
 	}
 	for i := range t.rows {
 		row, sum := t.row(i), 0.0

@@ -53,8 +53,6 @@ type periods struct {
 	adjusted *Adjusted // what became of that; nil: nothing was to be
 }
 
-func (r *record) newPairs(t *table) *periods { return &periods{record: r, drift: r.drifts(t)} }
-
 func (p *periods) add(t *table, row int, c comparison) {
 	coin := p.record.coin(t.rows[row], c)
 	p.Coins = append(p.Coins, coin)

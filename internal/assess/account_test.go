@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
@@ -57,22 +56,6 @@ func explained(m *Minute, before *explain.Report) *document.Document {
 		d.Sections = append(d.Sections, m.Compared(&Minute{Report: *before}, 0))
 	}
 	return d
-}
-
-func TestText(t *testing.T) {
-	r := sample()
-	var b bytes.Buffer
-	testkit.OK(t, document.WriteText(&b, explained(r, &r.Report), document.TextOptions{}))
-	for _, want := range []string{"computes for 40 % of its active time; log wait 30 %", "IO:WALSync",
-		"grant something", "2.25 ms per log write", "BEFORE AND AFTER",
-		"Experiment: Experiment log-device in log", "│log wait 9.00 ms"} {
-		testkit.Has(t, strings.Join(strings.Fields(b.String()), " "), want, &b)
-	}
-	for l := range strings.Lines(b.String()) {
-		if utf8.RuneCountInString(strings.TrimRight(l, "\n")) > 80 {
-			t.Errorf("wider than 80 columns: %s", l)
-		}
-	}
 }
 
 func TestCostAtMost(t *testing.T) {

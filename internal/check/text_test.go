@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"os/exec"
 	"reflect"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
@@ -70,11 +67,7 @@ func TestTextGolden(t *testing.T) {
 	testkit.Equal(t, "testdata/long.txt", b.String())
 	list := text(t, List(All()), document.TextOptions{})
 	testkit.Equal(t, "testdata/list.txt", list)
-	for line := range strings.SplitSeq(list, "\n") {
-		if len(line) > 80 {
-			t.Errorf("%d columns: %s", len(line), line)
-		}
-	}
+	testkit.Fits(t, list, 80, nil)
 }
 
 // TestWidth holds every line of every case within 80 columns, and narrower if asked; only
@@ -88,11 +81,7 @@ func TestWidth(t *testing.T) {
 		fits(t, c.id+"/"+c.name, f, role, own(f, role))
 	})
 	for _, c := range All() {
-		for line := range strings.SplitSeq(text(t, Explain(c), document.TextOptions{}), "\n") {
-			if utf8.RuneCountInString(line) > 80 {
-				t.Errorf("%s: %s", c.ID, line)
-			}
-		}
+		testkit.Fits(t, text(t, Explain(c), document.TextOptions{}), 80, nil, c.ID)
 	}
 }
 
@@ -135,11 +124,7 @@ func fits(t *testing.T, name string, f *host.Facts, role Role, results []Result)
 	}
 	for _, width := range []int{80, 60, 1} {
 		out := text(t, Document(f, role, results, true, time.Time{}), document.TextOptions{Width: width})
-		for line := range strings.SplitSeq(out, "\n") {
-			if n := utf8.RuneCountInString(line); n > max(width, 40) && !command[line] {
-				t.Errorf("%s: %d columns at width %d: %s", name, n, width, line)
-			}
-		}
+		testkit.Fits(t, out, max(width, 40), func(line string) bool { return command[line] }, name)
 	}
 }
 
@@ -159,24 +144,6 @@ func TestRemediesAreShell(t *testing.T) {
 	}
 	if len(seen) < len(All())-2 {
 		t.Errorf("only %d remedies tried for %d checks", len(seen), len(All()))
-	}
-}
-
-func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
-	out := render(t, sick(), ProductionDB, options{})
-	last := High
-	n := 0
-	for _, m := range regexp.MustCompile(`(?m)^[A-Z]{3}-\d{3} ([A-Z]+): `).FindAllStringSubmatch(out, -1) {
-		s := Severity(slices.Index(Severities, strings.ToLower(m[1])))
-		if s > last {
-			t.Errorf("%s stands below %s", s, last)
-		}
-		last = s
-		n++
-	}
-	testkit.Is(t, inFull, n)
-	if blind := strings.Index(out, "\nCOULD NOT LOOK\n"); blind < strings.LastIndex(out, " LOW: ") {
-		t.Error("what could not be seen stands before the last finding")
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/conform"
 	"hostlab/internal/testkit/schemas"
 )
 
@@ -82,11 +82,7 @@ func TestPairsVerdicts(t *testing.T) {
 		testkit.Has(t, r.Verdict, want)
 		var b bytes.Buffer
 		testkit.OK(t, document.WriteText(&b, r.Document(), document.TextOptions{}))
-		for l := range strings.Lines(b.String()) {
-			if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > 80 {
-				t.Errorf("%d columns: %s", n, l)
-			}
-		}
+		testkit.Fits(t, b.String(), 80, nil)
 		testkit.Has(t, b.String(), "no positive control")
 	}
 }
@@ -132,16 +128,8 @@ func TestPairsSchema(t *testing.T) {
 		Words:  map[reflect.Type][]any{reflect.TypeFor[Relation](): {Siblings, Separate, TimeShared, UnknownPair}, reflect.TypeFor[result.Evidence](): {result.Measured, ""}},
 		Shapes: map[reflect.Type]any{reflect.TypeFor[result.Estimate](): plainEstimate{}},
 	}.Equal(t, "relation.schema.json")
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../docs/schema/relation.schema.json"))(t)
-	valid := func(r PairsReport) error {
-		b := testkit.Must(result.JSON(r))(t)
-		v := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
-		return schema.Validate(v)
-	}
 	for name, r := range reports() {
-		if err := valid(r); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		conform.To(t, "relation.schema.json", testkit.Must(result.JSON(r))(t), name)
 	}
 }
 

@@ -52,7 +52,7 @@ func otherEnd(pid int, own map[uint64]bool) int {
 	if len(own) == 0 {
 		return 0
 	}
-	if other := holder(pid, unixPeers(own)); other != 0 {
+	if other := holder(pid, peersAmong(unixSockets(), own)); other != 0 {
 		return other
 	}
 	return holder(pid, loopback(pid, own))
@@ -191,9 +191,7 @@ func descriptors(pid int) iter.Seq2[string, string] {
 	}
 }
 
-// unixPeers are the other ends of Unix sockets.
-func unixPeers(own map[uint64]bool) map[uint64]bool { return peersAmong(unixSockets(), own) }
-
+// peersAmong are the other ends of Unix sockets.
 func peersAmong(all []unixSocket, own map[uint64]bool) map[uint64]bool {
 	peers := map[uint64]bool{}
 	for _, x := range all {

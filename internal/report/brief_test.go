@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/document"
@@ -63,11 +62,7 @@ func TestOneScreen(t *testing.T) {
 			if len(lines) > 40 {
 				t.Errorf("%s: %d lines:\n%s", name, len(lines), text)
 			}
-			for _, l := range lines {
-				if n := utf8.RuneCountInString(l); n > 80 && !command.MatchString(l) {
-					t.Errorf("%s: %d columns: %s", name, n, l)
-				}
-			}
+			testkit.Fits(t, text, 80, command.MatchString, name)
 			answer := strings.Join(screen.WrapFigures(a.Verdict.Text, document.ScreenColumns), "\n") + "\n"
 			if !strings.HasPrefix(text, answer) || len(lines) > document.Rows && !strings.HasSuffix(text, "\n\n"+answer) {
 				t.Errorf("%s: the answer is not first and last:\n%s", name, text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -34,6 +35,20 @@ func Has(t testing.TB, text, part string, about ...any) {
 	t.Helper()
 	if !strings.Contains(text, part) {
 		t.Errorf("%sno %q in:\n%s", said(about), part, text)
+	}
+}
+
+// Fits reports lines of a text that are wider than so many columns, or hold control characters. Those of whole, which
+// may be nil, stay in one piece, as commands do.
+func Fits(t testing.TB, text string, columns int, whole func(line string) bool, about ...any) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if n := utf8.RuneCountInString(line); n > columns && (whole == nil || !whole(line)) {
+			t.Errorf("%s%d columns of %d: %s", said(about), n, columns, line)
+		}
+		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
+			t.Errorf("%scontrol character in %q", said(about), line)
+		}
 	}
 }
 

@@ -70,11 +70,7 @@ func TestAnalyzeMadeDays(t *testing.T) {
 			if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, c.says) {
 				t.Errorf("expected %q", c.says)
 			}
-			for line := range strings.Lines(text.String()) {
-				if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
-					t.Errorf("%d columns: %s", n, line)
-				}
-			}
+			testkit.Fits(t, text.String(), 80, nil)
 			if a.Onset != nil {
 				if off := a.Onset.Sub(r.Points[0].At.Add(c.day.Night - c.day.Interval)); off.Abs() > 10*time.Second {
 					t.Errorf("load began %v off", off)

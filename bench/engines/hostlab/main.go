@@ -9,7 +9,7 @@ package main
 
 import (
 	"hostlab/bench/engines/timed"
-	"hostlab/internal/model/modeltest"
+	"hostlab/internal/testkit/modeltest"
 )
 
 func main() {

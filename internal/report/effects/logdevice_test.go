@@ -9,15 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/testkit"
+	"hostlab/internal/testkit/conform"
 )
 
 // logRecord has so many blocks of two devices at one size, with the gain and the share
@@ -129,12 +127,7 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 // conforms compares a section with its part of the report's schema.
 func conforms(t *testing.T, section any) {
 	t.Helper()
-	schema := testkit.Must(jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json#/$defs/LogDevice"))(t)
-	b := testkit.Must(json.Marshal(section))(t)
-	doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(b)))(t)
-	if err := schema.Validate(doc); err != nil {
-		t.Error(err)
-	}
+	conform.To(t, "report.schema.json#/$defs/LogDevice", testkit.Must(json.Marshal(section))(t))
 }
 
 // A record without a duration or a factor shows that, and does not fail.
@@ -316,10 +309,8 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 		for _, word := range []string{"IO:WALSync", "LWLock:WALWrite"} {
 			testkit.Has(t, b.String(), word, name)
 		}
-		for _, line := range strings.Split(b.String(), "\n") {
-			if name == "text" && utf8.RuneCountInString(line) > 80 {
-				t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
-			}
+		if name == "text" {
+			testkit.Fits(t, b.String(), 80, nil)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"time"
-
-	"hostlab/internal/thread"
 )
 
 // timing is where the wall time of a job went, as its application sees it.
@@ -192,9 +190,3 @@ func (j *job) wholeTable(ctx context.Context, i int) error {
 		return err
 	})
 }
-
-// threadClock is the CPU time of the calling thread.
-func threadClock() (time.Duration, bool) { return thread.CPUTime() }
-
-// processClock is that of this process.
-func processClock() (time.Duration, bool) { return thread.ProcessCPU() }

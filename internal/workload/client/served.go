@@ -55,12 +55,9 @@ type served struct {
 	complete bool // all tables of made are there
 }
 
-// dialects returns all.
-func dialects() []dialect { return []dialect{onPostgres, onMariaDB} }
-
 // speaks returns the dialect of an engine; nil: the engine is no server.
 func speaks(engine string) *dialect {
-	for _, d := range dialects() {
+	for _, d := range []dialect{onPostgres, onMariaDB} {
 		if d.vendor.Name == engine {
 			return &d
 		}

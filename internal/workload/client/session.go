@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
+	"hostlab/internal/thread"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/logcommit"
 )
@@ -156,7 +157,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	j := &job{e: s.engine, db: s.engine.sql(), l: l, whole: p.Mode == server, task: s.task, work: p.Work,
-		clock: processClock}
+		clock: thread.ProcessCPU}
 	if s.task == extracts {
 		if j.unload, err = newUnload(s.work); err != nil {
 			return out, err
@@ -167,7 +168,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if embeddedHere { // the database works in the calling thread
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		j.clock = threadClock
+		j.clock = thread.CPUTime
 	}
 	before, err := s.engine.counters(ctx, looks{})
 	if err != nil {

@@ -173,11 +173,7 @@ func checkScreen(t *testing.T, text string, most int) {
 	if len(lines) > most {
 		t.Errorf("%d lines, want at most %d:\n%s", len(lines), most, text)
 	}
-	for _, l := range lines {
-		if n := len([]rune(l)); n > 80 {
-			t.Errorf("%d columns: %s", n, l)
-		}
-	}
+	testkit.Fits(t, text, 80, nil)
 }
 
 // The nearest scanner decides, a place that is not known leaves all but a shared core

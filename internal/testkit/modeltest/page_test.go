@@ -124,7 +124,7 @@ So the share of judged cases that are met says little: read the residuals, the r
 All %[4]d cases stand below. Every figure of the model is simulated with a fixed seed, and has its 99 %% interval. "met" and "not met" are
 against the tolerance of the case; "recorded" is a residual that nothing is asked of. A line has the expected value, with a letter
 for its source, then the model's, the residual and its tolerance. An upper bound is judged by the mean: where
-its interval reaches beyond the bound, the row shows it. %[1]sgo test -tags=system ./internal/model/modeltest -run Page -update%[1]s writes
+its interval reaches beyond the bound, the row shows it. %[1]sgo test -tags=system ./internal/testkit/modeltest -run Page -update%[1]s writes
 this page from the cases beside it.
 `, "`", passed, judged, total, list(far), result.Percent(worst.share, 1), largest(far))
 	return head + b.String()
