@@ -47,7 +47,7 @@ func TestRemedies(t *testing.T) {
 			{0, nil, []string{"MEM-007", "MEM-008", "MEM-010", "KRN-001", "KRN-002", "KRN-003", "KRN-004", "KRN-005", "KRN-006", "KRN-011", "KRN-012"}},
 			{0, nil, []string{"KRN-013", "KRN-014", "NET-001", "NET-003", "NET-004", "NET-005", "NET-006", "NET-007", "NET-008", "NET-009"}},
 			{1, nil, []string{"PWR-003"}},
-			{6, []string{"QEMU_EXTRA=" + twoNodes("256M")}, []string{"MEM-004", "MEM-009", "VRT-004"}},
+			{6, []string{"QEMU_EXTRA=" + twoNodes("256M", "0-1", "2-3")}, []string{"MEM-004", "MEM-009", "VRT-004"}},
 			{7, nil, []string{"KRN-007"}},
 		} {
 			for _, id := range c.checks {

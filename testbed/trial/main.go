@@ -11,7 +11,7 @@
 //	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
-//	trial nodes                   facts of memory nodes, a network card's interrupts, and the study numa-interleave
+//	trial nodes                   facts of memory nodes, a network card's interrupts, and the studies of private servers
 //	trial irq                     the study irq-affinity on a PostgreSQL of the disk, beside a card of several queues
 //	trial remedies [CHECK...]     the checks' remedies: each mends what it is for, and changes nothing the second time
 //	trial system                  the remedies of servers' checks, where systemd runs PostgreSQL

@@ -21,7 +21,7 @@ func nodes() {
 	}
 	nodeFacts()
 	interrupts()
-	interleaved()
+	studies()
 }
 
 // nodeFacts reads the nodes, a card, and where the memory of a server lies.
@@ -103,30 +103,73 @@ func interrupts() {
 		r.code, r.out, r.err)
 }
 
-// interleaved runs the study on a private MariaDB, and looks at where the kernel puts its pages meanwhile.
-func interleaved() {
-	spread := false
+// studies run two on a private MariaDB and one on a private PostgreSQL, each to its end, and look at what the kernel
+// and the server have meanwhile.
+func studies() {
+	oneBlock("numa-interleave", "mariadbd", func(process string) bool {
+		return strings.Contains(cat(process+"/numa_maps"), " interleave:0-1 ")
+	})
+	oneBlock("doublewrite", "mariadbd", func(process string) bool {
+		return strings.Contains(cat(process+"/cmdline"), "--innodb-doublewrite=OFF")
+	})
+	const reserved = "/proc/sys/vm/nr_hugepages"
+	r := hostlab("run", "huge-pages", "--yes", "--quiet", "--blocks", "1", "--out", "/run/none")
+	require("huge-pages without such pages says how many", r.code != 0 && strings.Contains(r.err, "nr_hugepages"),
+		"exit %d: %s %s", r.code, r.out, r.err)
+	if err := put("640", reserved)(); err != nil {
+		cannot(err.Error())
+	}
+	require("half of the huge pages are on either node", cat(nodePages(0)) == "320" && cat(nodePages(1)) == "320",
+		"%s, %s", cat(nodePages(0)), cat(nodePages(1)))
+	oneBlock("huge-pages", "postgres", func(process string) bool {
+		return strings.Contains(cat(process+"/numa_maps"), " huge ")
+	})
+	require("no huge page is left in use", cat(reserved) == "640" && memory("HugePages_Free") == "640" &&
+		memory("HugePages_Rsvd") == "0", "%s", cat("/proc/meminfo"))
+}
+
+func nodePages(node int) string {
+	return fmt.Sprintf("/sys/devices/system/node/node%d/hugepages/hugepages-2048kB/nr_hugepages", node)
+}
+
+// memory is a line of /proc/meminfo.
+func memory(name string) string {
+	_, rest, _ := strings.Cut(cat("/proc/meminfo"), name+":")
+	return strings.Fields(rest + " ?")[0]
+}
+
+// oneBlock runs a study for a block: both levels, one of which a process of that name shows, and the other does not.
+func oneBlock(study, program string, shows func(process string) bool) {
+	seen := map[bool]bool{}
 	var wait sync.WaitGroup
 	stop := make(chan struct{})
 	wait.Go(func() {
-		for !spread {
+		for {
 			select {
 			case <-stop:
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
-			for _, f := range glob("/proc/[0-9]*/numa_maps") {
-				if cat(filepath.Dir(f)+"/comm") == "mariadbd" && strings.Contains(cat(f), " interleave:0-1 ") {
-					spread = true
+			for _, f := range glob("/proc/[0-9]*/comm") {
+				if cat(f) == program {
+					seen[shows(filepath.Dir(f))] = true
 				}
 			}
 		}
 	})
-	r := hostlab("run", "numa-interleave", "--yes", "--quiet", "--blocks", "1", "--out", "/run/numa", "--set",
-		"workload.rows=200",
+	record := "/run/" + study
+	r := hostlab("run", study, "--yes", "--quiet", "--blocks", "1", "--out", record, "--set", "workload.rows=200",
 		"--set", "workload.tables=4")
 	close(stop)
 	wait.Wait()
-	require("numa-interleave to its end", r.code == 0, "exit %d: %s %s", r.code, r.out, r.err)
-	require("with ON, pages of the pool are spread over both nodes", spread, "no process of MariaDB had them")
+	good := strings.Count(cat(record+"/runs.jsonl"), `"status":"ok"`)
+	require(study+" to its end", r.code == 0 && good >= 2, "exit %d, %d runs: %s %s", r.code, good, r.out, r.err)
+	require(study+": processes have both levels", seen[true] && seen[false], "seen: %v", seen)
+	left := 0
+	for _, f := range glob("/proc/[0-9]*/comm") {
+		if cat(f) == program {
+			left++
+		}
+	}
+	require(study+": its servers are gone, and no setting is left", left == 0 && !journalLeft(), "%d servers", left)
 }
