@@ -159,7 +159,7 @@ func TestQuotaBound(t *testing.T) {
 	m.Connected, m.Counted, m.Alone, m.Report.Wall = false, true, true, 60
 	m.Service = service.Service{Kind: service.Process, Name: "redis", PID: 1}
 	m.Throttled, m.Quota, m.Host.CPUs = new(20.0), &service.Quota{File: "/sys/fs/cgroup/x/cpu.max", CPUs: 0.2, Period: 0.1}, 2
-	if l := find(t, m.Levers(), lever.Quota); *l.AtMost < 1./3 || *l.AtMost > 0.62 {
+	if l := find(t, m.Levers(), lever.Quota); *l.AtMost < 1./3 || *l.AtMost > 0.64 {
 		t.Errorf("at most %.2f", *l.AtMost)
 	}
 	m.Throttled = new(90.0) // on both CPUs

@@ -43,8 +43,9 @@ type queueing struct {
 }
 
 // cooled is how much of its CPU time a service may win back where nobody comes between its turns: caches that others
-// have filled, and switches. Chosen so that bounds hold in bench/causes.
-const cooled = 0.15
+// have filled, and switches. Chosen so that bounds hold in bench/causes: a pgbouncer won back 18 %, which then served
+// more requests each time that it looked.
+const cooled = 0.2
 
 // queue is the service's. Its clients on this host use CPUs as it does.
 func (m *Minute) queue() queueing {
