@@ -16,33 +16,18 @@ func twoNodes(size, first, second string) string {
 			"-numa node,memdev=m0,cpus=FIRST -numa node,memdev=m1,cpus=SECOND")
 }
 
-// withPostgres copies what makes and runs a PostgreSQL below a root.
-func withPostgres(t *testing.T, root string) {
-	t.Helper()
-	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil || len(programs) == 0 {
-		t.Fatal("no PostgreSQL is installed")
-	}
-	bin := filepath.Dir(programs[len(programs)-1])
-	home := filepath.Dir(bin)
-	withLibraries(t, root, bin+"/initdb", home+"/lib/plpgsql.so", home+"/lib/dict_snowball.so",
-		"/usr/share/postgresql/"+filepath.Base(home), "/usr/share/zoneinfo/UTC")
-	withLibraries(t, root, bin+"/postgres")
-}
-
 // TestNodes reads the facts of a host with two memory nodes and a network card, moves the card's interrupts, and runs
-// numa-interleave and doublewrite on a private MariaDB and huge-pages on a private PostgreSQL.
+// numa-interleave and doublewrite on a private MariaDB.
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	root, image := t.TempDir(), filepath.Join(t.TempDir(), "mariadb.img")
 	withLibraries(t, root, "/usr/sbin/mariadbd", "/usr/share/mysql/english", "/usr/share/mysql/charsets")
-	withPostgres(t, root)
-	said(t, exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", root, image, "256M"))
+	said(t, exec.Command("/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", root, image, "128M"))
 	const bind = "mkdir -p /disk /usr /lib64 /lib/x86_64-linux-gnu; mount -t ext4 /dev/vda /disk; " +
 		"for d in usr lib64 lib/x86_64-linux-gnu; do mount -o bind /disk/$d /$d; done"
-	guest{environ: []string{"PROFILE=bare", "MODULES=ext4 virtio_net", "SMP=4,sockets=2,cores=2,threads=1", "MEM=2560M", "TIMEOUT=900",
+	guest{environ: []string{"PROFILE=bare", "MODULES=ext4 virtio_net", "SMP=4,sockets=2,cores=2,threads=1", "MEM=1536M", "TIMEOUT=900",
 		"DRIVES=file=" + image + ",format=raw,snapshot=on", "PRE=" + bind,
-		"QEMU_EXTRA=" + twoNodes("1280M", "0-1", "2-3") + " -netdev hubport,id=n,hubid=0 -device virtio-net-pci,netdev=n"}}.run(t, nil, "nodes").played(t, 19)
+		"QEMU_EXTRA=" + twoNodes("768M", "0-1", "2-3") + " -netdev hubport,id=n,hubid=0 -device virtio-net-pci,netdev=n"}}.run(t, nil, "nodes").played(t, 13)
 }
 
 // TestInterrupts runs irq-affinity on a PostgreSQL, in a guest of two nodes of a CPU each with a network card of two

@@ -103,8 +103,7 @@ func interrupts() {
 		r.code, r.out, r.err)
 }
 
-// studies run two on a private MariaDB and one on a private PostgreSQL, each to its end, and look at what the kernel
-// and the server have meanwhile.
+// studies run two on a private MariaDB, each to its end, and look at what the kernel and the server have meanwhile.
 func studies() {
 	oneBlock("numa-interleave", "mariadbd", func(process string) bool {
 		return strings.Contains(cat(process+"/numa_maps"), " interleave:0-1 ")
@@ -112,30 +111,6 @@ func studies() {
 	oneBlock("doublewrite", "mariadbd", func(process string) bool {
 		return strings.Contains(cat(process+"/cmdline"), "--innodb-doublewrite=OFF")
 	})
-	const reserved = "/proc/sys/vm/nr_hugepages"
-	r := hostlab("run", "huge-pages", "--yes", "--quiet", "--blocks", "1", "--out", "/run/none")
-	require("huge-pages without such pages says how many", r.code != 0 && strings.Contains(r.err, "nr_hugepages"),
-		"exit %d: %s %s", r.code, r.out, r.err)
-	if err := put("640", reserved)(); err != nil {
-		cannot(err.Error())
-	}
-	require("half of the huge pages are on either node", cat(nodePages(0)) == "320" && cat(nodePages(1)) == "320",
-		"%s, %s", cat(nodePages(0)), cat(nodePages(1)))
-	oneBlock("huge-pages", "postgres", func(process string) bool {
-		return strings.Contains(cat(process+"/numa_maps"), " huge ")
-	})
-	require("no huge page is left in use", cat(reserved) == "640" && memory("HugePages_Free") == "640" &&
-		memory("HugePages_Rsvd") == "0", "%s", cat("/proc/meminfo"))
-}
-
-func nodePages(node int) string {
-	return fmt.Sprintf("/sys/devices/system/node/node%d/hugepages/hugepages-2048kB/nr_hugepages", node)
-}
-
-// memory is a line of /proc/meminfo.
-func memory(name string) string {
-	_, rest, _ := strings.Cut(cat("/proc/meminfo"), name+":")
-	return strings.Fields(rest + " ?")[0]
 }
 
 // oneBlock runs a study for a block: both levels, one of which a process of that name shows, and the other does not.
