@@ -119,7 +119,7 @@ const TheStudy = "study"
 type Condition struct {
 	What string // "host kernel", "workload rows", "study", "hostlab", "margin of wall_s", ...
 	Of   string // the factor or response that has it; "": the experiment
-	// InStudy says that another study may have another, and no other thing of the experiment.
+	// InStudy says that the study sets it: only another study can have another value.
 	InStudy bool
 }
 
@@ -136,19 +136,17 @@ func Facts(x *result.Experiment) (facts []Fact) {
 	of := func(what, name, value string) {
 		set(Condition{What: what + " of " + name, Of: name, InStudy: true}, value)
 	}
-	fill := func(prefix string, m map[string]string) {
+	fill := func(prefix string, m map[string]string, inStudy bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
-			add(prefix+k, m[k])
+			set(Condition{What: prefix + k, InStudy: inStudy}, m[k])
 		}
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	for _, k := range slices.Sorted(maps.Keys(x.Host)) {
-		set(Condition{What: "host " + k}, x.Host[k])
-	}
+	fill("host ", x.Host, false)
 	set(Condition{What: TheStudy}, x.Study)
-	fill("override ", x.Overrides)
+	fill("override ", x.Overrides, true)
 	add("workload", x.Workload)
-	fill("workload ", x.Parameters)
+	fill("workload ", x.Parameters, true)
 	set(Condition{What: "hostlab"}, x.Version)
 	set(Condition{What: "evidence"}, string(x.Evidence))
 	add("alpha", number(x.Design.Alpha))

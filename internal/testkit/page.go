@@ -16,8 +16,8 @@ var DataElement = regexp.MustCompile(`(?s)<script type="application/json" id="da
 
 var refers = regexp.MustCompile(`<[a-z]+\s[^>]*\b(?:src|href|srcset|action|data|poster)="([^"]*)"[^>]*>`)
 
-// SelfContained fails where a page loads something, runs or shows what others wrote, has a number that is none, or is
-// larger than so many bytes. Its policy forbids what is not in it by hash.
+// SelfContained fails where a page loads a resource, lets text of others become a script or an element, shows NaN or Inf
+// as a number, or has more bytes than most. The page's policy allows its own scripts and styles alone, by hash.
 func SelfContained(t testing.TB, html string, most int) {
 	t.Helper()
 	page := DataElement.ReplaceAllString(html, "")

@@ -77,7 +77,7 @@ func (l *looks) begin() {
 	l.last, l.asleep, l.woken, l.running, l.synced = time.Time{}, divided{}, divided{}, divided{}, 0
 }
 
-// took reports that samples were looks: whoever wants them at fixed times asks for each.
+// took reports that samples came from looks. Without looks, the server was asked for each sample.
 func (l *looks) took() bool { return l != nil && !l.last.IsZero() }
 
 // tell takes what the server says of a session.
