@@ -105,16 +105,17 @@ func interrupts() {
 
 // studies run two on a private MariaDB, each to its end, and look at what the kernel and the server have meanwhile.
 func studies() {
-	oneBlock("numa-interleave", "mariadbd", func(process string) bool {
+	oneBlock("numa-interleave", func(process string) bool {
 		return strings.Contains(cat(process+"/numa_maps"), " interleave:0-1 ")
 	})
-	oneBlock("doublewrite", "mariadbd", func(process string) bool {
+	oneBlock("doublewrite", func(process string) bool {
 		return strings.Contains(cat(process+"/cmdline"), "--innodb-doublewrite=OFF")
 	})
 }
 
-// oneBlock runs a study for a block: both levels, one of which a process of that name shows, and the other does not.
-func oneBlock(study, program string, shows func(process string) bool) {
+// oneBlock runs a study of MariaDB for a block: both levels, one of which its process shows, and the other does not.
+func oneBlock(study string, shows func(process string) bool) {
+	const server = "mariadbd"
 	seen := map[bool]bool{}
 	var wait sync.WaitGroup
 	stop := make(chan struct{})
@@ -126,7 +127,7 @@ func oneBlock(study, program string, shows func(process string) bool) {
 			case <-time.After(100 * time.Millisecond):
 			}
 			for _, f := range glob("/proc/[0-9]*/comm") {
-				if cat(f) == program {
+				if cat(f) == server {
 					seen[shows(filepath.Dir(f))] = true
 				}
 			}
@@ -142,7 +143,7 @@ func oneBlock(study, program string, shows func(process string) bool) {
 	require(study+": processes have both levels", seen[true] && seen[false], "seen: %v", seen)
 	left := 0
 	for _, f := range glob("/proc/[0-9]*/comm") {
-		if cat(f) == program {
+		if cat(f) == server {
 			left++
 		}
 	}
