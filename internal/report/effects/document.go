@@ -76,21 +76,15 @@ func (r *Report) answer() (out []document.Line) {
 func (r *Report) about() []string {
 	x := r.head()
 	parts := []string{x.Name}
-	if x.Title != "" {
+	if x.Title != "" && x.Title != x.Name {
 		parts[0] += ": " + x.Title
 	}
 	parts = append(parts, "workload "+x.Workload)
 	if h := x.Host["hostname"]; h != "" {
 		parts = append(parts, "on "+h)
 	}
-	if !x.Started.IsZero() {
-		parts = append(parts, "started "+x.Started.Format("2006-01-02 15:04 MST"))
-	}
-	out := []string{strings.Join(parts, ", ") + "; " + designText(&x.Design),
+	out := []string{strings.Join(append(parts, seenText(r.Analysis)), ", ") + "; " + designText(&x.Design) + ".",
 		stateText(r.Analysis) + "; " + runsText(r.Analysis.Runs) + "."}
-	if s := seenText(r.Analysis); s != "" {
-		out = append(out, s)
-	}
 	if s := r.Analysis.When(); s != "" {
 		out = append(out, s+".")
 	}
@@ -100,7 +94,7 @@ func (r *Report) about() []string {
 	return out
 }
 
-// designText says how runs were arranged: "randomised complete blocks, seed 7".
+// designText says how runs were arranged: "randomised complete blocks".
 func designText(d *result.Design) string {
 	kind := map[result.DesignKind]string{result.RCBD: "randomised complete blocks", result.SplitPlot: "split plot",
 		result.Switchback: "pairs of periods in random order"}[d.Kind]
@@ -108,7 +102,7 @@ func designText(d *result.Design) string {
 	if d.Repeats > 1 {
 		kind += fmt.Sprintf(", %d repeats", d.Repeats)
 	}
-	return fmt.Sprintf("%s, seed %d", kind, d.Seed)
+	return kind
 }
 
 // compared are the sections of an experiment that stands beside others: its answer begins
@@ -134,19 +128,25 @@ func (r *Report) compared(name, key string) []document.Section {
 // pictures begin with key.
 func (r *Report) sections(key string) []document.Section {
 	a, x := r.Analysis, r.head()
-	var floors, needs, finds document.List
+	var floors, takes document.List
 	for i := range a.AA {
 		floors = append(floors, document.Line{Text: aaText(&a.AA[i]) + "."})
 	}
 	for i := range a.Effects {
+		e := &a.Effects[i]
 		if a.Ended == result.Harmed {
 			break // nobody is to go on
 		}
-		if e := &a.Effects[i]; e.Primary() && needText(e) != "" {
-			needs = append(needs, document.Line{Text: e.Contrast.String() + ": " + needText(e) + "."})
+		var says []string
+		if e.Primary() {
+			says = needText(e)
 		}
-		if e := &a.Effects[i]; e.Finds > 0 && e.Verdict != analysis.CostsMore && e.Verdict != analysis.CostsLess {
-			finds = append(finds, document.Line{Text: e.Contrast.String() + ": " + findsText(e) + "."})
+		if e.Finds > 0 && e.Verdict != analysis.CostsMore && e.Verdict != analysis.CostsLess {
+			says = append(says, findsText(e))
+		}
+		if len(says) > 0 {
+			takes = append(takes, document.Line{Text: label(&e.Response) + ", " + e.Contrast.String() + ": " +
+				strings.Join(says, "; ") + "."})
 		}
 	}
 	var pictures []document.Block
@@ -164,8 +164,7 @@ func (r *Report) sections(key string) []document.Section {
 	return append(append(append(r.section(key), r.time()), r.effects()...),
 		document.Titled("Ended early, to be safe", early(a)),
 		document.Titled("Noise floor (A/A)", floors),
-		document.Titled("What deciding would take", needs),
-		document.Titled("What the plan can find", finds),
+		document.Titled("What deciding would take", takes),
 		document.Titled("Pictures", pictures...).On(document.Page),
 		document.Titled("Next", r.steps()),
 		document.Titled("More", left, r.toSend()).On(document.Terminal),
@@ -198,8 +197,7 @@ func (r *Report) effects() []document.Section {
 		}
 	}
 	return []document.Section{
-		document.Titled("Effects", effectTable(x, "What each change costs. An effect counts if its whole interval lies beyond "+
-			leastOf(main)+", the least that matters (set in the study).", main)),
+		document.Titled("Effects", effectTable(x, "An effect counts where its whole interval lies beyond "+leastOf(main)+".", main)),
 		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.",
 			rest)).On(document.Page).Closed(),
 		document.Titled("Interactions", effectTable(x, interactionLead(inter), inter)),
@@ -240,11 +238,8 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 		}
 		change := changeCell(e)
 		if known(e.Base.Value, e.Level.Value) && !interaction(e) {
-			medians := result.Format(e.Base.Value, p.Unit) + " to " + result.Format(e.Level.Value, p.Unit)
-			if opposed(x, e) {
-				medians = "medians " + medians
-			}
-			change.More = append(change.More, medians)
+			change.More = append(change.More, "from "+between(result.Estimate{Low: e.Base.Value, High: e.Level.Value},
+				func(v float64) string { return result.Format(v, p.Unit) }))
 		}
 		var noise []string
 		if known(e.NoiseFloor) {
@@ -256,10 +251,9 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 	return t
 }
 
-// opposed reports an effect of pairs that goes the other way than the medians of all periods, as drift of the load may
-// have it.
-func opposed(x *result.Experiment, e *analysis.Effect) bool {
-	return paired(x) && known(e.Base.Value, e.Level.Value) && !interaction(e) && e.Value*(e.Level.Value-e.Base.Value) < 0
+// opposed reports an effect within blocks that goes the other way than the medians of all runs, as drift may have it.
+func opposed(e *analysis.Effect) bool {
+	return known(e.Base.Value, e.Level.Value) && !interaction(e) && e.Value*(e.Level.Value-e.Base.Value) < 0
 }
 
 func changeCell(e *analysis.Effect) document.Cell {

@@ -30,7 +30,7 @@ func reasonText(e *analysis.Effect) string {
 
 func verdictReason(e *analysis.Effect) string {
 	r, why := &e.Response, &e.Reason
-	margin, whole := size(r.Margin, r), span(e.Low, e.High, r)
+	margin := size(r.Margin, r)
 	switch why.Kind {
 	case analysis.NoMargin:
 		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.",
@@ -53,8 +53,8 @@ func verdictReason(e *analysis.Effect) string {
 	case analysis.BeforeLook:
 		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, unitOf(e)), e.N)
 	case analysis.TooEarly:
-		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures and stalls do not show in fewer "+
-			"than %d %s.", whole, margin, why.N, e.Unit)
+		return fmt.Sprintf("The interval is within the margin of %s, but failures and stalls do not show in fewer "+
+			"than %d %s.", margin, why.N, e.Unit)
 	case analysis.Limited:
 		return limitReason(e, e.Limits[why.N])
 	case analysis.Damaged:
@@ -69,17 +69,17 @@ func verdictReason(e *analysis.Effect) string {
 		if r.Better == "higher" {
 			does = "is " + risen[v] + " by more than"
 		}
-		return fmt.Sprintf("The whole interval, %s, %s the margin of %s.", whole, does, margin)
+		return fmt.Sprintf("The whole interval %s the margin of %s.", does, margin)
 	case analysis.NoEffect:
-		out = fmt.Sprintf("There is %s: the whole interval, %s, is within the margin of %s.", noDifference, whole, margin)
+		out = fmt.Sprintf("There is %s: the whole interval is within the margin of %s.", noDifference, margin)
 		if e.Unseen > 0 {
 			out += fmt.Sprintf(" A stall in fewer than 1 of %d runs may have been missed.", e.Unseen)
 		}
 		return out
 	case analysis.Unresolved:
-		out = fmt.Sprintf("The interval, %s, excludes 0, but not effects below the margin of %s.", whole, margin)
+		out = fmt.Sprintf("The interval excludes 0, but not effects below the margin of %s.", margin)
 	default:
-		out = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", whole, margin)
+		out = fmt.Sprintf("The interval is too wide for a margin of %s.", margin)
 	}
 	if why.Kind == analysis.TooNear {
 		out += fmt.Sprintf(

@@ -41,7 +41,7 @@ func TestReasons(t *testing.T) {
 		"no factor of that name": func(e *analysis.Effect) {
 			e.Reason = analysis.Reason{Kind: analysis.Damaged, Text: "no factor of that name"}
 		},
-		"-1.0 to +1.2 %, is within the margin of 2 %. A stall": func(e *analysis.Effect) { e.Verdict, e.Unseen = analysis.NoEffect, 4 },
+		"interval is within the margin of 2 %. A stall": func(e *analysis.Effect) { e.Verdict, e.Unseen = analysis.NoEffect, 4 },
 		"on 4 degrees of freedom.":                             func(e *analysis.Effect) { e.Student = true },
 		"on 1 degree of freedom.":                              func(e *analysis.Effect) { e.Student, e.N = true, 2 },
 		"too near the margin of 2 %":                           func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },
@@ -113,10 +113,10 @@ func TestNoDifference(t *testing.T) {
 // What an interval needs is said once, in the reason: what deciding would take then is not known.
 func TestFewBlocksNeedOneSentence(t *testing.T) {
 	e := analysis.Effect{Unit: "blocks", Need: 6, Figure: analysis.Figure{Estimate: result.Estimate{N: 2}}}
-	if needText(&e) == "" {
+	if needText(&e) == nil {
 		t.Error("of other reasons nothing says what it would take")
 	}
-	if e.Reason.Kind = analysis.FewUnits; needText(&e) != "" {
+	if e.Reason.Kind = analysis.FewUnits; needText(&e) != nil {
 		t.Error(needText(&e))
 	}
 }

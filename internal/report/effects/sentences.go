@@ -208,24 +208,22 @@ func unevenText(e *analysis.Effect) string {
 		p95(e.Base.P95), p95(e.Level.P95), confidence(e.Alpha))
 }
 
-// needText says what deciding would take; "" where nothing is missing or known.
-func needText(e *analysis.Effect) string {
+// needText says what deciding would take; nil where nothing is missing or known.
+func needText(e *analysis.Effect) []string {
 	if e.Need <= 0 || e.Need <= e.N || e.Reason.Kind == analysis.FewUnits { // whose reason says the same
-		return ""
+		return nil
 	}
-	unit := cmp.Or(e.Unit, "blocks")
-	s := fmt.Sprintf("to decide about %s in %s, the experiment needs about %d %s: %d more",
-		size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
+	s := fmt.Sprintf("a verdict on %s takes some %d %s, %d more", size(e.Response.Margin, &e.Response), e.Need,
+		cmp.Or(e.Unit, "blocks"), e.Need-e.N)
 	if e.NeedSeconds > 0 {
 		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
-	return s
+	return []string{s}
 }
 
 // findsText says how small an effect the whole plan finds.
 func findsText(e *analysis.Effect) string {
-	return fmt.Sprintf("with this scatter, %d %s find an effect of %s on %s in 8 of 10 experiments", e.Planned, e.Unit,
-		size(e.Finds, &e.Response), label(&e.Response))
+	return fmt.Sprintf("%d %s find an effect of %s in 8 of 10 experiments", e.Planned, e.Unit, size(e.Finds, &e.Response))
 }
 
 // aaText says what the pairs of the baseline with itself showed.
@@ -252,16 +250,20 @@ func runsText(runs map[result.Status]int) string {
 	return out
 }
 
-// seenText says when the runs were.
+// seenText says when the runs were: "2026-11-29 07:50 to 07:52 UTC".
 func seenText(a *analysis.Analysis) string {
-	if a.First.IsZero() {
-		return ""
+	first, last := a.First, a.Last
+	if first.IsZero() {
+		return "no run yet"
 	}
-	last := "15:04 MST"
-	if a.First.Format(time.DateOnly) != a.Last.Format(time.DateOnly) {
-		last = "2006-01-02 15:04 MST"
+	switch minute := "2006-01-02 15:04"; {
+	case first.Format(minute) == last.Format(minute):
+		return first.Format(minute + " MST")
+	case first.Format(time.DateOnly) == last.Format(time.DateOnly):
+		return first.Format(minute) + last.Format(" to 15:04 MST")
+	default:
+		return first.Format(minute) + last.Format(" to "+minute+" MST")
 	}
-	return fmt.Sprintf("Runs from %s to %s.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last))
 }
 
 // stateText says how far an experiment came.
@@ -365,9 +367,9 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 		out = append(out, fmt.Sprintf("Secondary effects: %s intervals, not corrected for their number.",
 			confidence(other.Alpha)))
 	}
-	if slices.ContainsFunc(a.Effects, func(e analysis.Effect) bool { return opposed(x, &e) }) {
-		out = append(out, "A change is the Hodges-Lehmann estimate over pairs. The medians below it are of all periods; "+
-			"drift from pair to pair moves them, here the other way.")
+	if i := slices.IndexFunc(a.Effects, func(e analysis.Effect) bool { return opposed(&e) }); i >= 0 {
+		out = append(out, fmt.Sprintf("A change is estimated within each %s. The medians below it are of all runs; drift "+
+			"moves them, here the other way.", unitOf(&a.Effects[i])))
 	}
 	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {
