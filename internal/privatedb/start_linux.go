@@ -55,7 +55,7 @@ func (s *Server) run(ctx context.Context, cmd *exec.Cmd) error {
 		return context.Cause(ctx)
 	}
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // which says that it succeeded, and its log was not read in time
 		return nil
 	case s.Log.Full():
 		return s.diskFull()

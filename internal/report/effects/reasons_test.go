@@ -42,11 +42,11 @@ func TestReasons(t *testing.T) {
 			e.Reason = analysis.Reason{Kind: analysis.Damaged, Text: "no factor of that name"}
 		},
 		"interval is within the margin of 2 %. A stall": func(e *analysis.Effect) { e.Verdict, e.Unseen = analysis.NoEffect, 4 },
-		"on 4 degrees of freedom.":                             func(e *analysis.Effect) { e.Student = true },
-		"on 1 degree of freedom.":                              func(e *analysis.Effect) { e.Student, e.N = true, 2 },
-		"too near the margin of 2 %":                           func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },
-		"slow runs make it +12.0 % (+1.0 to +23.0 %)":          func(e *analysis.Effect) { limited(e, analysis.Tail) },
-		"All values of wall are the same":                      func(e *analysis.Effect) { limited(e, analysis.Coarse); e.Steps = &analysis.Steps{} },
+		"on 4 degrees of freedom.":                      func(e *analysis.Effect) { e.Student = true },
+		"on 1 degree of freedom.":                       func(e *analysis.Effect) { e.Student, e.N = true, 2 },
+		"too near the margin of 2 %":                    func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },
+		"slow runs make it +12.0 % (+1.0 to +23.0 %)":   func(e *analysis.Effect) { limited(e, analysis.Tail) },
+		"All values of wall are the same":               func(e *analysis.Effect) { limited(e, analysis.Coarse); e.Steps = &analysis.Steps{} },
 		"steps of 10.0 ms or more, beyond the margin of 2 %, and 40.0 % of the differences": func(e *analysis.Effect) {
 			limited(e, analysis.Coarse)
 			e.Steps = &analysis.Steps{Step: 0.01, Beyond: true, Tied: 0.4}
