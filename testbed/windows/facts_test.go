@@ -125,7 +125,7 @@ func (w *wine) sqlServer(t *testing.T) {
 		}
 	}
 	var f factsSeen
-	w.within(t, "the service manager has no service MSSQLSERVER", func() bool { // it starts on demand, and may end meanwhile
+	w.within(t, "the service manager has no service MSSQLSERVER", func() bool { // it may end meanwhile, and comes back with Wine's server
 		f = w.readFacts(t, "")
 		if len(f.Windows.SQLServers) != 2 {
 			return false
@@ -134,6 +134,7 @@ func (w *wine) sqlServer(t *testing.T) {
 		if state["state"] == "ok" {
 			return true
 		}
+		w.boot(t)
 		_ = w.command(wine64, "sc", "create", "MSSQLSERVER", "binPath=", `C:\sqlservr.exe`).Run()
 		return false
 	})
@@ -163,7 +164,11 @@ func (w *wine) sqlServer(t *testing.T) {
 	row := regexp.MustCompile(`SQL servers instance service state version .*MSSQLSERVER MSSQLSERVER stopped 16\.0\.4135\.4`)
 	w.within(t, "no row of the instance has its state", func() bool { // for the same reason
 		status, out := w.run(t, "", "facts")
-		return status == 0 && row.MatchString(strings.Join(strings.Fields(out), " "))
+		if status == 0 && row.MatchString(strings.Join(strings.Fields(out), " ")) {
+			return true
+		}
+		w.boot(t)
+		return false
 	})
 }
 

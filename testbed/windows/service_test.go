@@ -43,11 +43,7 @@ func (w *wine) service(t *testing.T) {
 	sc := func(args ...string) { _ = w.command(wine64, append([]string{"sc"}, args...)...).Run() }
 	sc("create", "burn", "binPath=", `Z:`+w32(program))
 	// Two managers may run after Wine has set itself up, each with its own list. Begun anew, there is one.
-	for _, option := range []string{"-k", "-w", "-p"} {
-		if err := w.command(wineserver, option).Run(); err != nil && option != "-k" {
-			t.Fatalf("wineserver %s: %v", option, err)
-		}
-	}
+	w.boot(t)
 	w.try(t, 2, `service burn does not run: it is stopped`, "", "assess", "--service", "service:burn", "--out", "-")
 	w.try(t, 2, `no service none is installed here`, "", "assess", "--service", "service:none", "--out", "-")
 	w.try(t, 2, `no database, Windows service or program "nosuch" runs here; name it by pid:N or service:NAME`, "", "assess", "--service", "nosuch", "--out", "-")
