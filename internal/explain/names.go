@@ -116,6 +116,8 @@ const (
 	lookEach  = time.Second
 	lookPause = 500 // times as long as the look took
 	mostLooks = 3600
+
+	leastLooks = 10
 )
 
 func (r *recorder) name(ctx context.Context, now time.Time) {
@@ -143,6 +145,9 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 	if looks {
 		more, _, _ := r.looks()
 		each = eased * time.Duration(more-asked)
+		if r.Rarely == 1 && r.For > 0 { // a short time needs some looks, too
+			each = min(each, max(eased, r.For/leastLooks))
+		}
 	}
 	begin = begin.Add(n.Once)
 	r.names.next = now.Add(time.Duration(r.Rarely) * max(each, lookPause*time.Duration(r.pay(begin)*float64(time.Second))))

@@ -205,7 +205,6 @@ func (p *pass) step(now time.Time, looked bool) error {
 		p.samples += n
 	}
 	p.last = now
-	p.name(p.ask, now)
 	looks := p.Look != nil && !now.Before(p.due)
 	if looks || now.Sub(p.counted) >= p.tick || len(p.batches) == 0 && now.Sub(p.counted) >= time.Second { // soon something is kept
 		if err := p.count(p.ask, now.Sub(p.counted).Seconds()); err != nil {
@@ -213,6 +212,7 @@ func (p *pass) step(now time.Time, looked bool) error {
 		}
 		p.counted, p.kept = now, now
 	}
+	p.name(p.ask, now) // of sessions that came with the counters: who held a lock then holds it still
 	if !looks {
 		return nil
 	}

@@ -264,6 +264,9 @@ func (f *findings) standby() (x explain.Finding, ok bool) {
 // optimisation that takes tens to hundreds of milliseconds each time (PostgreSQL's documentation, chapter 32).
 const soon = 0.5
 
+// least is the CPU time, s, below which no statement is compiled: making and emitting its code alone take milliseconds.
+const least = 1e-3
+
 // compiles: jit compiles each execution of a statement anew, which short ones do not earn back.
 func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x = f.set("jit", explain.DatabaseCPU)
@@ -274,7 +277,7 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	cpu := f.Part(explain.DatabaseCPU).Seconds
 	each := cpu / float64(f.Transactions)
 	x.Number, x.Unit, x.N = each, "s of CPU time a transaction", f.Transactions
-	x.Plain = cpu+f.Part(explain.RunQueue).Seconds >= f.Busy/2 && each < soon // what computes waits for a CPU, too
+	x.Plain = cpu+f.Part(explain.RunQueue).Seconds >= f.Busy/2 && each >= least && each < soon // what computes waits for a CPU, too
 	x.AtMost = f.upTo(0, explain.DatabaseCPU, explain.RunQueue)
 	x.Unseen = "it does not show what of the CPU time is compiling"
 	x.Text = fmt.Sprintf("%d of its processes have loaded the compiler (jit)", n)

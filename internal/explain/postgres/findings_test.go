@@ -59,6 +59,8 @@ func TestFindings(t *testing.T) {
 	longer := report(1000, nil, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 900})
 	compiles.Totals.Levels = map[string]int64{compiled: 2}
 	longer.Totals.Levels = compiles.Totals.Levels
+	brief := report(100, nil, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 90})
+	brief.Totals.Levels, brief.Transactions = compiles.Totals.Levels, 1e6
 	few := report(10, nil, map[string]int64{"sessions": 1000, "session_us": 100e6, "active_us": 1e6})
 	for name, c := range map[string]struct {
 		report *explain.Report
@@ -103,6 +105,7 @@ func TestFindings(t *testing.T) {
 		"statements that are compiled": {compiles,
 			"jit: 2 of its processes have loaded the compiler (jit); a transaction takes 90.0 ms of CPU time, most of which compiling may be; see"},
 		"long statements that are compiled": {longer, ""},
+		"few statements that are compiled":  {brief, ""},
 		"a pause": {paused,
 			"idle_in_transaction_session_timeout: sessions wait 80 % of active time for locks of session 7, which is idle"},
 		"pauses of many": {passed,
