@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -137,6 +138,12 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 			"--behind-proxy", addr)
 	}
 	config := web.Config{Stale: o.stale, Version: versionText(), Private: !here && !o.proxied}
+	if file, ok := strings.CutPrefix(o.store, "sqlite:"); ok { // another address may hold a password
+		if file, err = filepath.Abs(file); err != nil {
+			return err
+		}
+		config.Typed = "sqlite:" + file
+	}
 	if config.Exceptions, err = reread(cmp.Or(o.accept.file, exceptionsFile), o.accept.read); err != nil {
 		return err
 	}
