@@ -178,9 +178,10 @@ func (r *crossTable) cell(levels map[string]string, column, level, factor string
 	}
 	k := slices.IndexFunc(c.Against, func(e analysis.Change) bool { return e.Factor == factor })
 	if k < 0 {
-		return cell(append(lines, fmt.Sprintf("baseline, n = %d%s", c.Median.N, mark))...)
+		lines = append(lines, fmt.Sprintf("baseline, n = %d%s", c.Median.N, mark))
+	} else {
+		e := c.Against[k].Effect
+		lines = append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.Value, &r.response), e.N, mark), span(e.Low, e.High, &r.response))
 	}
-	e := c.Against[k].Effect
-	return cell(append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.Value, &r.response), e.N, mark),
-		span(e.Low, e.High, &r.response))...)
+	return document.Text(lines[0], lines[1:]...)
 }

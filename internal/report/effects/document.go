@@ -268,9 +268,6 @@ func verdictCell(x *result.Experiment, e *analysis.Effect) document.Cell {
 	return document.Cell{Text: verdictWord(e), More: []string{evidence(x, e)}, Tone: verdictTones[e.Verdict]}
 }
 
-// cell makes one of lines: the figure, then how sure it is.
-func cell(lines ...string) document.Cell { return document.Text(lines[0], lines[1:]...) }
-
 // figures in the order in which the page shows them; those without data are left
 // out.
 func figures(key string, r *Report) []picture.Figure {

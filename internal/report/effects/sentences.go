@@ -36,7 +36,7 @@ func claim(e *analysis.Effect, base string) string {
 	}
 	switch {
 	case interaction(e):
-		return fmt.Sprintf("%s %s together than %s", of, does, combined(r))
+		return fmt.Sprintf("%s %s together than their effects %s to", of, does, combine(r))
 	case base == "":
 		return of + " " + does
 	}
@@ -87,14 +87,6 @@ func combine(r *result.Response) string {
 	return "multiply"
 }
 
-// combined is what two effects would come to if they did not interact.
-func combined(r *result.Response) string {
-	if r.Compare == result.Difference {
-		return "their effects add up to"
-	}
-	return "their effects multiply to"
-}
-
 // interactionLead explains the figures of interactions.
 func interactionLead(all []*analysis.Effect) string {
 	s := "How the effect of one level changes where the other is set too."
@@ -142,13 +134,7 @@ func intervalText(x *result.Experiment, e *analysis.Effect) string {
 
 // evidence is never empty: an effect without a label would be taken for measured.
 func evidence(x *result.Experiment, e *analysis.Effect) string {
-	switch {
-	case e.Evidence != "":
-		return string(e.Evidence)
-	case x.Evidence != "":
-		return string(x.Evidence)
-	}
-	return "evidence unknown"
+	return cmp.Or(string(e.Evidence), string(x.Evidence), "evidence unknown")
 }
 
 // notes are what a reader of an effect has to know beside its figures: its warnings, the
