@@ -142,7 +142,7 @@ func (o *serveOptions) run(cmd *cobra.Command, std streams) error {
 		if file, err = filepath.Abs(file); err != nil {
 			return err
 		}
-		config.Typed = "sqlite:" + file
+		config.Address = "sqlite:" + file
 	}
 	if config.Exceptions, err = reread(cmp.Or(o.accept.file, exceptionsFile), o.accept.read); err != nil {
 		return err

@@ -56,7 +56,7 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 	}
 	d.Sections = []document.Section{slower, document.Titled("Together", form, groups), document.Titled("One by one", t),
 		document.Titled("Evidence", document.Commands{{Why: "every answer of every check with the hashes of its documents, " +
-			"for an auditor", Line: screen.With("hostlab fleet report --format csv", "--store", r.Typed)}})}
+			"for an auditor", Line: screen.With("hostlab fleet report --format csv", "--store", r.Address)}})}
 	return d, nil
 }
 

@@ -43,7 +43,7 @@ func section(d *document.Document, title string) *document.Table {
 }
 
 func overview(ctx context.Context, r *request) (*document.Document, error) {
-	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale).In(r.Typed)
+	sum := fleet.Status(r.fleet.hosts, r.fleet.documents, r.now, r.Stale).In(r.Address)
 	d := sum.Document()
 	for title, page := range map[string]struct {
 		prefix, all, url string

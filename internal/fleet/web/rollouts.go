@@ -80,7 +80,7 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 		return nil, orNotThere(err, "roll-out")
 	}
 	made, at, err := r.plans.of(hash).get(ctx, r, func(ctx context.Context) (*document.Document, error) {
-		return planPage(ctx, r.Store, hash)
+		return planPage(ctx, &r.Config, hash)
 	})
 	if err != nil {
 		return nil, err
@@ -93,16 +93,16 @@ func oneRollout(ctx context.Context, r *request) (*document.Document, error) {
 }
 
 // planPage follows a plan: of a large fleet it takes the better part of a second.
-func planPage(ctx context.Context, s *store.Store, hash string) (*document.Document, error) {
-	d, err := s.Plan(ctx, hash)
+func planPage(ctx context.Context, c *Config, hash string) (*document.Document, error) {
+	d, err := c.Store.Plan(ctx, hash)
 	if err != nil {
 		return nil, notThere("roll-out")
 	}
-	course, err := s.Course(ctx, d.Plan)
+	course, err := c.Store.Course(ctx, d.Plan)
 	if err != nil {
 		return nil, err
 	}
-	out, err := course.Document(rollout.Typed{Plan: "plan.json"})
+	out, err := course.Document(rollout.Typed{Plan: "plan.json", Store: c.Address})
 	if err != nil {
 		return nil, err
 	}

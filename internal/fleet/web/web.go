@@ -29,7 +29,7 @@ import (
 // Config is what a server needs.
 type Config struct {
 	Store   *store.Store
-	Typed   string        // the store's address without a password, for commands on pages; "": they name none
+	Address string        // of the store, without a password, for commands on pages; "": they name none
 	Stale   time.Duration // after so long without a document a host is not known
 	Version string        // of hostlab
 	Tokens  func() Tokens // that are good now; nil: nobody may send documents
