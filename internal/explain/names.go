@@ -117,7 +117,7 @@ const (
 	lookPause = 500 // times as long as the look took
 	mostLooks = 3600
 
-	leastLooks = 10
+	leastLooks = 10 // of a watch that is short, but long enough for one every other second
 )
 
 func (r *recorder) name(ctx context.Context, now time.Time) {
@@ -145,7 +145,7 @@ func (r *recorder) name(ctx context.Context, now time.Time) {
 	if looks {
 		more, _, _ := r.looks()
 		each = eased * time.Duration(more-asked)
-		if r.Rarely == 1 && r.For > 0 { // a short time needs some looks, too
+		if r.Rarely == 1 && r.For > 0 { // a short watch needs some looks, too; a ring adds those of many
 			each = min(each, max(eased, r.For/leastLooks))
 		}
 	}

@@ -138,8 +138,8 @@ func (r *Report) sections(key string) []document.Section {
 			break // nobody is to go on
 		}
 		var says []string
-		if e.Primary() {
-			says = needText(e)
+		if need := needText(e); need != "" && e.Primary() {
+			says = append(says, need)
 		}
 		if e.Finds > 0 && e.Verdict != analysis.CostsMore && e.Verdict != analysis.CostsLess {
 			says = append(says, findsText(e))

@@ -113,10 +113,10 @@ func TestNoDifference(t *testing.T) {
 // What an interval needs is said once, in the reason: what deciding would take then is not known.
 func TestFewBlocksNeedOneSentence(t *testing.T) {
 	e := analysis.Effect{Unit: "blocks", Need: 6, Figure: analysis.Figure{Estimate: result.Estimate{N: 2}}}
-	if needText(&e) == nil {
+	if needText(&e) == "" {
 		t.Error("of other reasons nothing says what it would take")
 	}
-	if e.Reason.Kind = analysis.FewUnits; needText(&e) != nil {
+	if e.Reason.Kind = analysis.FewUnits; needText(&e) != "" {
 		t.Error(needText(&e))
 	}
 }

@@ -194,17 +194,17 @@ func unevenText(e *analysis.Effect) string {
 		p95(e.Base.P95), p95(e.Level.P95), confidence(e.Alpha))
 }
 
-// needText says what deciding would take; nil where nothing is missing or known.
-func needText(e *analysis.Effect) []string {
+// needText says what deciding would take; "" where nothing is missing or known.
+func needText(e *analysis.Effect) string {
 	if e.Need <= 0 || e.Need <= e.N || e.Reason.Kind == analysis.FewUnits { // whose reason says the same
-		return nil
+		return ""
 	}
 	s := fmt.Sprintf("a verdict on %s takes some %d %s, %d more", size(e.Response.Margin, &e.Response), e.Need,
 		cmp.Or(e.Unit, "blocks"), e.Need-e.N)
 	if e.NeedSeconds > 0 {
 		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
-	return []string{s}
+	return s
 }
 
 // findsText says how small an effect the whole plan finds.
