@@ -302,7 +302,7 @@ func (rec *record) fill(m *assess.Minute, a account) {
 		if i == 0 {
 			rec.First = v.Name
 		}
-		a := answer{v.Likely, v.Low, v.AtMost, v.Verdict, 0}
+		a := answer{v.Estimate, v.Low, v.AtMost, v.Verdict, 0}
 		switch {
 		case v.Name == lever.Log || v.Name == lever.Data:
 			a.Estimate = estimate(r, map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data: explain.DataReads}[v.Name])

@@ -119,8 +119,8 @@ func TestUnboundedIsPossible(t *testing.T) {
 	m.Counted, m.Takers = true, []Taker{{Taker: proc.Taker{Name: "sh", PID: 7, Processes: 1, Seconds: 300}}}
 	m.Report.Wall, m.Host.Busy = 10, new(0.95)
 	m.Service, m.Readings = service.Service{Kind: service.Process, Name: "x", PID: 1}, []service.Reading{{At: 10, Queue: 100}}
-	if l := find(t, m.Levers(), lever.Neighbour); l.Bounded() || l.Expected() != nil || l.Verdict != lever.Possible {
-		t.Errorf("%s, at most %v, likely %v of %v", l.Verdict, *l.AtMost, l.Expected(), *l.Likely)
+	if l := find(t, m.Levers(), lever.Neighbour); l.Bounded() || l.Likely != nil || l.Verdict != lever.Possible {
+		t.Errorf("%s, at most %v, likely %v of %v", l.Verdict, *l.AtMost, l.Likely, *l.Estimate)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestLimitOfMemory(t *testing.T) {
 	if l := all[0]; l.Name != lever.Memory || *l.AtMost < 0.99 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.max" {
 		t.Errorf("first %s, at most %v, %q", l.Name, l.AtMost, l.Next.Command)
 	}
-	testkit.Is(t, 0, *find(t, all, lever.Data).Likely, "faster disks could save")
+	testkit.Is(t, 0, *find(t, all, lever.Data).Estimate, "faster disks could save")
 }
 
 // TestSoftLimitOfMemory: who is above memory.high waits on its way out of the kernel, which no wait of a database's own
@@ -196,8 +196,8 @@ func TestSoftLimitOfMemory(t *testing.T) {
 	m.Connected, m.Memory = true, &service.Ceiling{File: "/sys/fs/cgroup/x/memory.high", Bytes: 64 << 20, Hits: 900}
 	m.Readings = []service.Reading{{At: 60, Stalled: map[string]float64{"memory": 100}}}
 	l := find(t, m.Levers(), lever.Memory)
-	if l.Likely == nil || *l.Likely < 0.4 || *l.AtMost < 0.7 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.high" {
-		t.Errorf("likely %v, at most %v, %q", l.Likely, l.AtMost, l.Next.Command)
+	if l.Estimate == nil || *l.Estimate < 0.4 || *l.AtMost < 0.7 || l.Next.Command != "echo 134217728 | sudo tee /sys/fs/cgroup/x/memory.high" {
+		t.Errorf("likely %v, at most %v, %q", l.Estimate, l.AtMost, l.Next.Command)
 	}
 }
 

@@ -68,7 +68,7 @@ func (m *Minute) Levers() []lever.Lever {
 		}
 	}
 	for i := range out { // what is likely is not known, and nothing bounds it
-		if l := &out[i]; l.Verdict == lever.Worthwhile && l.Expected() == nil && !l.Bounded() {
+		if l := &out[i]; l.Verdict == lever.Worthwhile && l.Likely == nil && !l.Bounded() {
 			l.Verdict = lever.Possible
 		}
 	}

@@ -92,7 +92,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	m.Unseen[lever.Clock] = "this guest has no counter of cycles"
 	all := m.Join([]lever.Lever{{Name: lever.Clock, Verdict: lever.NotHere, Owner: "the owner of the hypervisor"}})
 	l := find(t, all, lever.Clock)
-	if l.AtMost != nil || l.Likely != nil || l.Verdict != lever.NotHere || l.Why() == "" {
+	if l.AtMost != nil || l.Estimate != nil || l.Verdict != lever.NotHere || l.Why() == "" {
 		t.Errorf("clock: %+v", l)
 	}
 	if l := find(t, all, lever.Memory); l.Verdict != lever.Unknown || l.AtMost != nil {
@@ -113,7 +113,7 @@ func TestNothingRanNothingGained(t *testing.T) {
 		m.Report.Parts[i].Share = result.Unknown()
 	}
 	for _, l := range m.Levers() {
-		if l.AtMost != nil || l.Likely != nil {
+		if l.AtMost != nil || l.Estimate != nil {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -129,8 +129,8 @@ func TestClockBound(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Locks: 30, explain.Application: 10})
 	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 3e9, Limit: 3e9, Source: "test"}
 	l := find(t, m.Levers(), lever.Clock)
-	if !near(*l.Likely, 0.2*(1+30.0/70)) || !near(*l.Low, 0.2) || !near(*l.AtMost, 0.3) || l.Verdict != lever.Worthwhile {
-		t.Errorf("likely %v, at most %v, %s", *l.Likely, *l.AtMost, l.Verdict)
+	if !near(*l.Estimate, 0.2*(1+30.0/70)) || !near(*l.Low, 0.2) || !near(*l.AtMost, 0.3) || l.Verdict != lever.Worthwhile {
+		t.Errorf("likely %v, at most %v, %s", *l.Estimate, *l.AtMost, l.Verdict)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestBoundsOfCounters(t *testing.T) {
 		m.bounded(bounds, f)
 		all := m.Levers()
 		idle, smt := find(t, all, lever.Idle), find(t, all, lever.SMT)
-		if idle.Verdict != want || idle.Likely != nil || !strings.Contains(idle.Why(), "root") {
+		if idle.Verdict != want || idle.Estimate != nil || !strings.Contains(idle.Why(), "root") {
 			t.Errorf("%s: %+v", hypervisor, idle)
 		}
 		if want == lever.Negligible && (!near(*idle.AtMost, 0.03) || idle.Kind() != result.Cited) {
@@ -296,7 +296,7 @@ func TestStalls(t *testing.T) {
 			t.Errorf("%+v: %+v, %+v", c, data, pages)
 		}
 		if known := pages.AtMost != nil; known != (c.most >= 0) || known &&
-			(!near(*pages.Likely, c.likely) || !near(*pages.AtMost, c.most)) {
+			(!near(*pages.Estimate, c.likely) || !near(*pages.AtMost, c.most)) {
 			t.Errorf("%+v: %+v", c, pages)
 		}
 	}

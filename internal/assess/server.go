@@ -81,8 +81,8 @@ var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data
 // the very waits that the lever would shorten. Needless work, and what a counter says, goes before CPUs are bought for
 // it, and what a counter says before what is only possible.
 func before(f explain.Finding, l *lever.Lever) bool {
-	return l == nil || explains(f) >= *l.Likely || f.Plain && touched[l.Name] == f.Part ||
-		weight(f) >= lever.Margin && (*l.Likely < lever.Margin || l.Verdict != lever.Worthwhile ||
+	return l == nil || explains(f) >= *l.Estimate || f.Plain && touched[l.Name] == f.Part ||
+		weight(f) >= lever.Margin && (*l.Estimate < lever.Margin || l.Verdict != lever.Worthwhile ||
 			l.Name == lever.CPUs && (f.Plain || f.Part == explain.DatabaseCPU))
 }
 

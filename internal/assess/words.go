@@ -55,9 +55,9 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 	goes := m.goes(parts)
 	who := cmp.Or(m.held(), m.ran(parts[0].Name))
 	first := m.first(levers)
-	set, leads := m.ofServer(likely(first))
+	set, leads := m.ofServer(estimated(first))
 	if leads {
-		f, _ := m.foremost(likely(first))
+		f, _ := m.foremost(estimated(first))
 		switch {
 		case who != "":
 		case untold:
@@ -192,11 +192,11 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 		return nil
 	}
 	best := ofTime(open, func(l *lever.Lever) bool {
-		if l.Likely == nil || *l.Likely < lever.Margin {
+		if l.Estimate == nil || *l.Estimate < lever.Margin {
 			return false
 		}
 		// Without a bound, what is likely of other waits alone is a guess, and what few wake-ups showed, too.
-		return l.Expected() != nil || l.Bounded() || l.Name != lever.Idle && (l.Share == nil || *l.Share >= lever.Margin)
+		return l.Likely != nil || l.Bounded() || l.Name != lever.Idle && (l.Share == nil || *l.Share >= lever.Margin)
 	})
 	slices.SortStableFunc(best, func(a, b lever.Lever) int {
 		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
@@ -207,16 +207,16 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	}
 	first := &best[0]
 	for i := range best {
-		if l := &best[i]; l.Likely != nil && *l.Likely > *first.AtMost {
+		if l := &best[i]; l.Estimate != nil && *l.Estimate > *first.AtMost {
 			first = l
 		}
 	}
 	return first
 }
 
-// likely is a lever of which that is known.
-func likely(l *lever.Lever) *lever.Lever {
-	if l == nil || l.Likely == nil {
+// estimated is a lever whose gain has an estimate.
+func estimated(l *lever.Lever) *lever.Lever {
+	if l == nil || l.Estimate == nil {
 		return nil
 	}
 	return l
@@ -235,7 +235,7 @@ func ofTime(levers []lever.Lever, keep func(*lever.Lever) bool) (out []lever.Lev
 // First is the setting of the server, or the lever, that the answer puts first; "": none.
 func (m *Minute) First(levers []lever.Lever) string {
 	first := m.first(levers)
-	if f, leads := m.foremost(likely(first)); leads {
+	if f, leads := m.foremost(estimated(first)); leads {
 		return f.Parameter
 	}
 	if first == nil {
@@ -292,7 +292,7 @@ var change = map[string]string{
 
 // gives is what a lever could give, for a sentence.
 func gives(l *lever.Lever) string {
-	likely := l.Expected()
+	likely := l.Likely
 	if likely == nil || *likely < lever.Nothing { // nobody is promised what is written as 0 %
 		if !l.Bounded() {
 			return "how much time that saves was not measured"

@@ -73,7 +73,7 @@ type Finding struct {
 	Unit      string  `json:"unit"`
 	N         int64   `json:"n"` // events that were counted
 	// Explains is the share of active time that it takes, as far as that shows, and AtMost a bound of it; nil: unknown.
-	Explains *float64 `json:"likely"`
+	Explains *float64 `json:"estimate"`
 	AtMost   *float64 `json:"at_most"`
 	// Unseen is why the bound is so far from that: a clause on what does not show; "": there is no more to it.
 	Unseen    string   `json:"unseen,omitempty"`

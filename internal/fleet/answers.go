@@ -49,7 +49,7 @@ type Tally struct {
 type LeverSum struct {
 	Name          string  `json:"name"`
 	Hosts         int     `json:"hosts"`           // on which it is worthwhile
-	SecondsPerDay float64 `json:"seconds_per_day"` // of their services' active time that it would likely save
+	SecondsPerDay float64 `json:"seconds_per_day"` // of their services' active time that it may save
 	Known         int     `json:"known"`           // hosts whose saving is known
 	Pays          []Pay   `json:"pays"`            // where it would save most, at most ten hosts
 }
@@ -58,7 +58,7 @@ type LeverSum struct {
 type Pay struct {
 	Host          string   `json:"host"`
 	Service       string   `json:"service"`
-	SecondsPerDay *float64 `json:"seconds_per_day"` // likely, of active time; null: not known
+	SecondsPerDay *float64 `json:"seconds_per_day"` // an estimate, of active time; null: not known
 	AtMost        *float64 `json:"at_most"`         // share of active time
 	Command       string   `json:"command"`
 }
@@ -257,7 +257,7 @@ func (s *Summary) Document() *document.Document {
 	for _, f := range s.Findings {
 		findings.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Hosts)
 	}
-	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves").Names("most of it on"),
+	levers := &document.Table{Columns: document.Headings("lever", "worthwhile on", "may save").Names("most of it on"),
 		Lead: "Savings are in active time of the services, at the load that hostlab watched."}
 	levers.Columns[1].Unit, levers.Columns[2].Unit = "hosts", "s a day"
 	for _, l := range s.Levers {
@@ -358,7 +358,7 @@ type Worst struct {
 	Here   bool   `json:"-"`    // it asks this store
 }
 
-// worst is the host that likely loses most active time to one lever; where none is known to lose any, the one with the
+// worst is the host that may lose most active time to one lever; where none is known to lose any, the one with the
 // most severe findings, and the most of them. nil: no host has a finding that matters.
 func worst(hosts []*Host) (out *Worst) {
 	lost := func(h *Host) float64 {
@@ -375,7 +375,7 @@ func worst(hosts []*Host) (out *Worst) {
 	}); of != nil && lost(of) > 0 {
 		l := of.FirstLever()
 		w := &Worst{Host: of.Name, Others: others, Type: l.Next.Command, What: "on " + of.Name + ": " + lever.Title(l.Name),
-			Why: fmt.Sprintf("its sessions likely lose %s, added up (%s)", ADay(lost(of)), lever.Title(l.Name))}
+			Why: fmt.Sprintf("its sessions may lose %s, added up (%s)", ADay(lost(of)), lever.Title(l.Name))}
 		// A host of the same hardware that loses least shows more than another look at this one.
 		peers := slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return !of.alike(h) })
 		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })

@@ -117,9 +117,9 @@ func TestSpool(t *testing.T) {
 // A share that is none is not known: it would stand out among the sums of a fleet.
 func TestSharesAreShares(t *testing.T) {
 	text := strings.Replace(strings.TrimSuffix(body("2026-11-23T11:00:00Z", "db1", ""), "}"), `"facts", "schema": 1`, `"assess", "schema": 4`, 1) + `, "role": "production-db", "facts": {}, "results": [], "verdict": {"text": "v"}, "probes": [],
-		"service": {"name": "s"}, "time": {"wall": 1, "active": 1}, "levers": [{"name": "clock", "likely": 1e308, "at_most": -0.1}, {"name": "idle", "likely": 1, "at_most": 1}]}`
+		"service": {"name": "s"}, "time": {"wall": 1, "active": 1}, "levers": [{"name": "clock", "estimate": 1e308, "at_most": -0.1}, {"name": "idle", "estimate": 1, "at_most": 1}]}`
 	d := testkit.Must(Read([]byte(text), "", now))(t)
-	if l := d.Levers[0]; l.Likely != nil || l.AtMost != nil || l.SecondsPerDay != nil ||
+	if l := d.Levers[0]; l.Estimate != nil || l.AtMost != nil || l.SecondsPerDay != nil ||
 		*d.Levers[1].SecondsPerDay != 86400 {
 		t.Errorf("%+v", d.Levers)
 	}

@@ -78,8 +78,8 @@ func value(l *Lever) float64 {
 	switch {
 	case l.SecondsPerDay != nil:
 		return *l.SecondsPerDay
-	case l.Likely != nil:
-		return *l.Likely
+	case l.Estimate != nil:
+		return *l.Estimate
 	}
 	return 0
 }

@@ -58,7 +58,7 @@ func TestStatusOfTheUnknown(t *testing.T) {
 		len(s.Levers) != 1 || s.Levers[0].SecondsPerDay != 600 {
 		t.Errorf("%+v", s)
 	}
-	const want = "here is worst off: its sessions likely lose 10 min a day, added up (log device). Begin there. 2 hosts;"
+	const want = "here is worst off: its sessions may lose 10 min a day, added up (log device). Begin there. 2 hosts;"
 	if got := s.Document().Answer[0].Text; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -125,7 +125,7 @@ func TestDiffOfLittle(t *testing.T) {
 	lossy := checked("a")
 	lossy.Levers = []Lever{{Lever: lever.Lever{Name: lever.Log, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(7200)}}
 	d := testkit.Must(DiffDocument(lossy, assessed, now, time.Hour, nil))(t)
-	testkit.Has(t, d.Answer[0].Text, "Log device: on a worthwhile, likely saves 2 h a day; on b not known. ")
+	testkit.Has(t, d.Answer[0].Text, "Log device: on a worthwhile, may save 2 h a day; on b not known. ")
 	testkit.Is(t, "What the services could gain", d.Sections[0].Title)
 	testkit.Is(t, 1, len(d.FirstTable().Rows), "rows as CSV")
 	clone := checked("b")
@@ -156,9 +156,9 @@ func TestWorst(t *testing.T) {
 		want  string
 	}{
 		{[]*Host{host("a", 600), host("b", 7200, "low"), host("c", 0, "high", "high"), gone},
-			"b is worst off: its sessions likely lose 2 h a day, added up (log device). Begin there. 4 hosts;"},
+			"b is worst off: its sessions may lose 2 h a day, added up (log device). Begin there. 4 hosts;"},
 		{[]*Host{host("a", 600), host("b", 7200), host("c", 7203), host("d", 7201)},
-			"b and 2 others are equally badly off. On b: its sessions likely lose 2 h a day, added up (log device). Begin"},
+			"b and 2 others are equally badly off. On b: its sessions may lose 2 h a day, added up (log device). Begin"},
 		{[]*Host{host("a", 0, "medium", "medium", "medium"), host("b", 0, "low", "high"), host("c", 0, "high", "high"), gone},
 			"c is worst off: 2 findings of high severity, first X-001 ("},
 		{[]*Host{host("a", 0, "medium"), host("b", 0, "high", "low"), host("c", 0, "high")},
@@ -234,7 +234,7 @@ func dayOf(day int, past string) []byte {
 	return fmt.Appendf(nil, `{"kind": "assess", "schema": 4, "host": "db7", "started": %[1]q, "only_service": true, "facts": null, "results": [],
 		"service": {"name": "PostgreSQL"}, "time": {"wall": 86400, "active": 200000, "parts": [{"name": "lock", "share": 0.6, "interval": [0.55, 0.66]},
 			{"name": "log", "share": 0.1, "interval": [0.2, 0.3]}, {"name": "evil", "share": 1}]},
-		"levers": [{"name": "log", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}], "verdict": {"text": "v"},
+		"levers": [{"name": "log", "estimate": 0.1, "at_most": 0.2, "verdict": "worthwhile"}], "verdict": {"text": "v"},
 		"past": {"from": %[1]q, "to": %[2]q, "transaction": 0.007, "working": 2.5, "worst_hour": {"from": %[1]q, "transaction": 0.01, "working": 4}, %[3]s}}`,
 		from.Format(time.RFC3339), from.AddDate(0, 0, 1).Format(time.RFC3339), past)
 }

@@ -50,7 +50,7 @@ type Measurement struct {
 // Lever is one of a host's.
 type Lever struct {
 	lever.Lever
-	// SecondsPerDay of active time that it would likely save; nil: not known.
+	// SecondsPerDay of active time that it may save; nil: not known.
 	SecondsPerDay *float64 `json:"-"`
 }
 
@@ -100,8 +100,8 @@ func (d *Document) assessment(body []byte) error {
 	}
 	for i := range d.Levers {
 		l := &d.Levers[i]
-		if l.Likely, l.AtMost = asShare(l.Likely), asShare(l.AtMost); loaded && l.Likely != nil {
-			s := *l.Likely * in.Time.Active / in.Time.Wall * (24 * time.Hour).Seconds()
+		if l.Estimate, l.AtMost = asShare(l.Estimate), asShare(l.AtMost); loaded && l.Estimate != nil {
+			s := *l.Estimate * in.Time.Active / in.Time.Wall * (24 * time.Hour).Seconds()
 			l.SecondsPerDay = &s
 		}
 	}

@@ -175,7 +175,7 @@ func (h *Host) says(name string) string {
 	}
 	switch {
 	case l.SecondsPerDay != nil:
-		text += ", likely saves " + ADay(*l.SecondsPerDay)
+		text += ", may save " + ADay(*l.SecondsPerDay)
 	case l.AtMost != nil:
 		text += ", at most " + result.Share(*l.AtMost)
 	}

@@ -48,7 +48,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 		} else {
 			more = append(more, l.Title())
 		}
-		if l.Name == first || l.Likely == nil || *l.Likely >= Margin {
+		if l.Name == first || l.Estimate == nil || *l.Estimate >= Margin {
 			steps = append(steps, l.brief(check, min(2, 1+most))...)
 		}
 	}

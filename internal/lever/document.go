@@ -79,13 +79,13 @@ func (l *Lever) share(v *float64) document.Cell {
 // likely is a gain, as far as it is shown. What is worthwhile is beyond the margin, however much it is.
 func (l *Lever) likely() document.Cell {
 	switch {
-	case l.Likely == nil || l.Expected() != nil:
+	case l.Estimate == nil || l.Likely != nil:
 	case l.Verdict == Worthwhile:
 		return document.Text("over " + Percent(Margin))
 	default:
 		return document.Text("unknown")
 	}
-	return l.share(l.Expected())
+	return l.share(l.Likely)
 }
 
 // Rows are levers for other programs; what is not known is empty.
@@ -104,7 +104,7 @@ func Rows(levers []Lever) *document.Table {
 		if !l.Bounded() {
 			most = nil
 		}
-		t.Add(document.Text(l.Name), document.Text(string(l.Verdict)), share(l.Expected()), share(most),
+		t.Add(document.Text(l.Name), document.Text(string(l.Verdict)), share(l.Likely), share(most),
 			document.Text(l.Of), document.Text(l.Why()), document.Text(cmp.Or(l.Next.Command, l.Next.Note)))
 	}
 	return t
@@ -151,7 +151,7 @@ func (l *Lever) notes() (out []document.Line) {
 		if e.Text != "" {
 			out = append(out, document.Line{Text: sources[e.Source] + Sentence(e.Text)})
 		}
-		if e.Source == OfMinute && l.Assumes != "" && l.Expected() != nil && l.Verdict != Negligible {
+		if e.Source == OfMinute && l.Assumes != "" && l.Likely != nil && l.Verdict != Negligible {
 			out = append(out, document.Line{Text: "The likely figure assumes that " + l.Assumes + ".", Tone: document.Quiet})
 		}
 		// Why there is no bound is said, unless the evidence has said it.
@@ -200,7 +200,7 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	case l.AtMost == nil:
 	case l.Of != ActiveTime:
 		gain = "of other time"
-	case l.Expected() == nil: // only bounded
+	case l.Likely == nil: // only bounded
 		row.Segments = []document.Segment{{Class: "most", Name: "at most", Value: *l.AtMost, Text: result.Share(*l.AtMost),
 			Fill: '░'}}
 		gain = l.limit()

@@ -69,12 +69,13 @@ type Lever struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  Reason  `json:"reason"`
 	// Of is what the shares below are of; ActiveTime where a service was watched.
-	Of     string   `json:"of"`
-	Share  *float64 `json:"share"`  // that the lever touches; nil: unknown, as in all of these
-	Likely *float64 `json:"likely"` // gain, by Assumes
-	Low    *float64 `json:"likely_low"`
-	AtMost *float64 `json:"at_most"`
-	// Assumes is what Likely takes for granted.
+	Of       string   `json:"of"`
+	Share    *float64 `json:"share"`    // that the lever touches; nil: unknown, as in all of these
+	Estimate *float64 `json:"estimate"` // of the gain, by Assumes
+	Low      *float64 `json:"estimate_low"`
+	Likely   *float64 `json:"likely"` // the estimate, where benchmarks have shown it to be near the gain
+	AtMost   *float64 `json:"at_most"`
+	// Assumes is what Estimate takes for granted.
 	Assumes  string     `json:"assumes,omitempty"`
 	Owner    string     `json:"owner,omitempty"` // who sets it, where this host has no knob
 	Next     Next       `json:"next"`
@@ -193,12 +194,15 @@ func (l *Lever) Findings() (ids []string) {
 }
 
 // Gains says what it could give a service: shares of its active time.
-func (l *Lever) Gains(share, low, likely, high float64) {
-	share, low, likely, high = Unit(share), Unit(low), Unit(likely), Unit(high)
-	likely = min(likely, high)
-	low = min(low, likely)
+func (l *Lever) Gains(share, low, estimate, high float64) {
+	share, low, estimate, high = Unit(share), Unit(low), Unit(estimate), Unit(high)
+	estimate = min(estimate, high)
+	low = min(low, estimate)
 	l.Of, l.Reason = ActiveTime, BoundedHere
-	l.Share, l.Low, l.Likely, l.AtMost = &share, &low, &likely, &high
+	l.Share, l.Low, l.Estimate, l.AtMost = &share, &low, &estimate, &high
+	if l.Likely = nil; estimate < Margin || slices.Contains(tried, l.Name) {
+		l.Likely = &estimate
+	}
 	switch {
 	case high < Margin:
 		l.Verdict = Negligible
@@ -229,18 +233,10 @@ const Nothing = 0.0005
 // Bounded reports that something limits its gain: all of the time is no limit.
 func (l *Lever) Bounded() bool { return l.AtMost != nil && *l.AtMost < 0.995 }
 
-// tried are the levers whose likely gain was within a third of the one that a bench measured when the cause was taken
+// tried are the levers whose estimate was within a third of the gain that a bench measured when the cause was taken
 // away, in four of five loads: bench/causes, of the clock bench/live-clock. Of other programs it was in half of them:
 // their clients and the service itself take the CPUs that become free.
 var tried = []string{Clock, Quota, Log, Data}
-
-// Expected is the likely gain as far as it is shown; nil: it is not known well enough, so that the bound alone is.
-func (l *Lever) Expected() *float64 {
-	if l.Likely != nil && *l.Likely >= Margin && l.Of == ActiveTime && !slices.Contains(tried, l.Name) {
-		return nil
-	}
-	return l.Likely
-}
 
 // Open reports that it may be worth something.
 func (l *Lever) Open() bool { return l.Verdict == Worthwhile || l.Verdict == Possible }
@@ -280,14 +276,14 @@ func Join(service, platform []Lever) []Lever {
 
 // Order puts the likeliest gain first, then the greatest that is possible, then what is unknown.
 func Order(levers []Lever) {
-	rank := func(l Lever) (known, likely, most float64) {
+	rank := func(l Lever) (known, estimate, most float64) {
 		switch {
 		case l.AtMost == nil:
 			return 1, 0, 0
-		case l.Likely == nil:
+		case l.Estimate == nil:
 			return 0, 0, -*l.AtMost
 		}
-		return 0, -*l.Likely, -*l.AtMost
+		return 0, -*l.Estimate, -*l.AtMost
 	}
 	slices.SortStableFunc(levers, func(a, b Lever) int {
 		ka, la, ma := rank(a)

@@ -40,11 +40,11 @@ func (s *Store) Newest(ctx context.Context, host string, most int, kinds []strin
 		") ORDER BY d.started, d.id, m.name", args...)
 }
 
-// Likely are what levers would likely save by each of a host's newest assessments, the oldest first.
-func (s *Store) Likely(ctx context.Context, host string, most int) ([]fleet.Point, error) {
+// Estimates are what levers may save by each of a host's newest assessments, the oldest first.
+func (s *Store) Estimates(ctx context.Context, host string, most int) ([]fleet.Point, error) {
 	return rows(ctx, s, func(p *fleet.Point) []any { return []any{&p.Host, moment{&p.At}, &p.Name, &p.Value} },
-		"SELECT d.host, d.started, l.name, l.likely "+recently+
-			"JOIN lever l ON l.document = d.id WHERE l.likely IS NOT NULL "+
+		"SELECT d.host, d.started, l.name, l.estimate "+recently+
+			"JOIN lever l ON l.document = d.id WHERE l.estimate IS NOT NULL "+
 			"ORDER BY d.started, d.id, l.name", host, most)
 }
 

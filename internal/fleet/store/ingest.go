@@ -105,7 +105,7 @@ func (m *measured) add(d *fleet.Document, id int64) {
 	}
 	for _, l := range d.Levers {
 		if fresh("lever\x00" + l.Name) {
-			m.levers = append(m.levers, []any{id, l.Name, l.Likely, l.AtMost, string(l.Verdict), string(l.Kind()),
+			m.levers = append(m.levers, []any{id, l.Name, l.Estimate, l.AtMost, string(l.Verdict), string(l.Kind()),
 				l.Why(), l.Next.Command, l.SecondsPerDay})
 		}
 	}
@@ -122,7 +122,7 @@ func (t tx) insert(ctx context.Context, m *measured) error {
 		m.values); err != nil {
 		return err
 	}
-	if err := t.many(ctx, "lever", "document, name, likely, at_most, verdict, evidence, reason, command, seconds_per_day",
+	if err := t.many(ctx, "lever", "document, name, estimate, at_most, verdict, evidence, reason, command, seconds_per_day",
 		m.levers); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func everything(t *testing.T, s *Store) []string {
 	out := spansOf(t, s)
 	for _, q := range []string{"SELECT name, machine, first_seen, last_seen, stratum FROM host ORDER BY name",
 		"SELECT document, name, value, n, unit FROM measurement ORDER BY document, name",
-		"SELECT document, name, likely, at_most, seconds_per_day FROM lever ORDER BY document, name",
+		"SELECT document, name, estimate, at_most, seconds_per_day FROM lever ORDER BY document, name",
 		"SELECT id, host, kind, sha256, LENGTH(body) FROM document ORDER BY id"} {
 		out = append(out, table(t, s, q, 5)...)
 	}

@@ -79,7 +79,7 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 		var name string
 		var l fleet.Lever
 		var why lever.Evidence
-		if err := scan(&name, &l.Name, &l.Likely, &l.AtMost, &l.Verdict, &why.Kind, &why.Text, &l.Next.Command,
+		if err := scan(&name, &l.Name, &l.Estimate, &l.AtMost, &l.Verdict, &why.Kind, &why.Text, &l.Next.Command,
 			&l.SecondsPerDay); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Store) Since(ctx context.Context, after int64) (list []*fleet.Host, doc
 			h.Levers = append(h.Levers, l)
 		}
 		return nil
-	}, newest(where)+"SELECT newest.host, l.name, l.likely, l.at_most, l.verdict, l.evidence, l.reason, l.command, "+
+	}, newest(where)+"SELECT newest.host, l.name, l.estimate, l.at_most, l.verdict, l.evidence, l.reason, l.command, "+
 		"l.seconds_per_day FROM newest JOIN lever l ON l.document = newest.id ORDER BY newest.host, l.name", args...)
 	return list, documents, err
 }

@@ -37,7 +37,7 @@ func written(t *testing.T, host string, hour int, facts map[string]string, statu
 		"results": []any{map[string]any{"id": "KRN-001", "title": "t", "status": status, "severity": "low",
 			"detail": status}},
 		"probes": []any{map[string]any{"name": "p", "value": float64(hour), "n": 5, "unit": "s", "evidence": "measured"}},
-		"levers": []any{map[string]any{"name": "clock", "likely": 0.1, "at_most": 0.2, "verdict": "worthwhile"}},
+		"levers": []any{map[string]any{"name": "clock", "estimate": 0.1, "at_most": 0.2, "verdict": "worthwhile"}},
 		"time":   map[string]any{"wall": 10, "active": 20}, "service": map[string]any{"name": "PostgreSQL"},
 		"verdict": map[string]any{"text": "v"},
 	}))(t)

@@ -51,7 +51,7 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 	if err != nil {
 		return s, err
 	}
-	likely, err := r.Store.Likely(ctx, h.Name, remembered)
+	estimates, err := r.Store.Estimates(ctx, h.Name, remembered)
 	if err != nil {
 		return s, err
 	}
@@ -70,9 +70,9 @@ func (r *request) history(ctx context.Context, h *fleet.Host) (document.Section,
 		return s, err
 	}
 	s.Blocks = append(s.Blocks, drawn("findings", "Findings", "Those that the host itself or the fleet accepts count too.",
-		&picture.Axis{Name: "findings"}, found(spans, h.Last)), drawn("likely", "What levers could give",
-		"What assessments called likely. A lever that never could give 1 % is left out.",
-		&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(likely)))
+		&picture.Axis{Name: "findings"}, found(spans, h.Last)), drawn("estimates", "What levers could give",
+		"Estimates of assessments. A lever that never could give 1 % is left out.",
+		&picture.Axis{Name: "share of active time", Unit: picture.Share}, leverCourses(estimates)))
 	s.Blocks = append(s.Blocks, days(points)...)
 	for i, m := range measures {
 		var all []picture.Course

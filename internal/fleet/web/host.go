@@ -249,7 +249,7 @@ func (r *request) hostTable(list []*fleet.Host) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "host"}, {Head: "last document", Right: true, Unit: "s ago"},
 		{Head: "service"}, {Head: "high", Right: true}, {Head: "medium", Right: true}, {Head: "low", Right: true},
 		{Head: "changed in 7 days", Right: true},
-		{Head: "first lever"}, {Head: "likely saves", Right: true, Unit: "s a day"}}}
+		{Head: "first lever"}, {Head: "may save", Right: true, Unit: "s a day"}}}
 	for _, h := range list {
 		stale := h.Stale(r.now, r.Stale)
 		cells, count := []document.Cell{hostCell(h.Name), r.heard(h), none(h.Service)}, h.BySeverity()
@@ -286,7 +286,7 @@ func none(s string) document.Cell {
 	return document.Text(s)
 }
 
-// perDay is what a lever would likely save.
+// perDay is what a lever may save.
 func perDay(v *float64) document.Cell {
 	if v == nil {
 		return document.Text("unknown")

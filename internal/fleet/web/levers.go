@@ -21,7 +21,7 @@ import (
 type leverJSON struct {
 	Host string `json:"host"`
 	fleet.Lever
-	SecondsPerDay *float64 `json:"seconds_per_day"` // of active time that it would likely save; null: not known
+	SecondsPerDay *float64 `json:"seconds_per_day"` // of active time that it may save; null: not known
 }
 
 func levers(_ context.Context, r *request) (*document.Document, error) {
@@ -36,14 +36,14 @@ func levers(_ context.Context, r *request) (*document.Document, error) {
 		d.Answer[0].Text = fmt.Sprintf("The lever %q is worthwhile on %s; how much it would save is not known.",
 			lever.Title(l.Name), screen.Count(l.Hosts, "host"))
 		if l.Known > 0 {
-			d.Answer[0].Text = fmt.Sprintf("The lever %q would likely save most: %s of services' active time, on %s.",
+			d.Answer[0].Text = fmt.Sprintf("The lever %q may save most: %s of services' active time, on %s.",
 				lever.Title(l.Name), fleet.ADay(l.SecondsPerDay), screen.Count(l.Hosts, "host"))
 		}
 	}
-	t := &document.Table{Columns: document.Headings("lever", "worthwhile on", "likely saves", "saving known on"),
+	t := &document.Table{Columns: document.Headings("lever", "worthwhile on", "may save", "saving known on"),
 		Lead: "Of hosts that are known. Savings are at the load that was watched."}
 	t.Columns[2].Unit = "s a day"
-	b := &document.Bars{Table: t, Lead: "What each lever would likely save, in services' active time a day."}
+	b := &document.Bars{Table: t, Lead: "What each lever may save, in services' active time a day."}
 	for _, l := range sum.Levers {
 		saves := document.Text("unknown")
 		if l.Known > 0 {
@@ -100,7 +100,7 @@ func oneLever(_ context.Context, r *request) (*document.Document, error) {
 	}
 	return &document.Document{Name: "fleet", Title: "Lever: " + lever.Title(name),
 		Answer: []document.Line{{Text: fmt.Sprintf("The lever %q is worthwhile on %d of %s whose assessment judges it, and "+
-			"would likely save %s there.", lever.Title(name), worth, screen.Count(len(list), "host"), fleet.ADay(saves))}},
+			"may save %s there.", lever.Title(name), worth, screen.Count(len(list), "host"), fleet.ADay(saves))}},
 		Sections: []document.Section{document.Titled("Hosts", t)}, Data: struct {
 			document.Head
 			Name  string      `json:"lever"`
@@ -122,7 +122,7 @@ func leverCell(name string) document.Cell {
 
 // leverTable shows levers of one host, or one lever of hosts.
 func leverTable() *document.Table {
-	t := &document.Table{Columns: document.Headings("lever", "likely", "at most", "likely saves").
+	t := &document.Table{Columns: document.Headings("lever", "estimate", "at most", "may save").
 		Names("verdict", "evidence", "what it rests on", "what to type"), Lead: "Shares are of the service's active time."}
 	t.Columns[3].Unit = "s a day"
 	return t
@@ -138,7 +138,7 @@ func addLever(t *document.Table, name document.Cell, l *fleet.Lever) {
 		return document.Number(*v, result.Share(*v))
 	}
 	saves := perDay(l.SecondsPerDay)
-	t.Add(name, share(l.Likely), l.Most(), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()), next)
+	t.Add(name, share(l.Estimate), l.Most(), saves, l.Verdict.Cell(), none(string(l.Kind())), none(l.Why()), next)
 }
 
 func oneCheck(ctx context.Context, r *request) (*document.Document, error) {

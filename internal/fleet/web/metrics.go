@@ -67,7 +67,7 @@ func (s *Server) registry(ctx context.Context) (*prometheus.Registry, error) {
 	findings := gauge("hostlab_host_findings", "Findings of checks on a known host, by severity.", "host", "severity")
 	drift := gauge("hostlab_host_drift", "Facts and checks of a known host that changed in the last 7 days.", "host")
 	saves := gauge("hostlab_host_lever_saves_seconds_per_day",
-		"Active time of the service that a worthwhile lever would likely save.", "host", "lever")
+		"Active time of the service that a worthwhile lever may save.", "host", "lever")
 	states := map[bool]float64{}
 	for i, h := range f.hosts {
 		stale := h.Stale(now, s.Stale)

@@ -63,7 +63,7 @@ CREATE TABLE measurement (
 CREATE TABLE lever (
     document        BIGINT NOT NULL REFERENCES document(id),
     name            TEXT NOT NULL,
-    likely          DOUBLE PRECISION,
+    estimate        DOUBLE PRECISION,
     at_most         DOUBLE PRECISION,
     verdict         TEXT NOT NULL,
     evidence        TEXT NOT NULL,
