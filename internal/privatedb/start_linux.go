@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -30,8 +31,6 @@ func (s *Server) command(name string, args []string, death syscall.Signal) *exec
 		cmd.Env = append(cmd.Env, s.cfg.Mark)
 	}
 	cmd.ExtraFiles = s.files
-	cmd.Stderr = &s.Log
-	cmd.WaitDelay = 200 * time.Millisecond // a child may hold the pipe longer than its server lives
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: s.account.Credential()}
 	return cmd
 }
@@ -55,7 +54,7 @@ func (s *Server) run(ctx context.Context, cmd *exec.Cmd) error {
 		return context.Cause(ctx)
 	}
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // which says that it succeeded, and its log was not read in time
+	case err == nil:
 		return nil
 	case s.Log.Full():
 		return s.diskFull()
@@ -112,17 +111,25 @@ func (s *Server) connects(ctx context.Context) bool {
 // keep starts a program and waits for its end on a thread that stays: Linux sends
 // Pdeathsig when the thread that started the program ends, and Go ends threads.
 func (s *Server) keep(cmd *exec.Cmd) (leader *proc.Leader, ended <-chan error, err error) {
+	const open = 200 * time.Millisecond // a child may hold the pipe longer than its server lives
+	log, err := proc.Print(cmd, io.Discard, &s.Log)
+	if err != nil {
+		return nil, nil, err
+	}
 	started, done := make(chan error, 1), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		defer log.Close()
 		err := cmd.Start()
-		if err == nil {
+		if log.Started(); err == nil {
 			leader = proc.Lead(cmd)
 		}
 		started <- err
 		if err == nil {
-			done <- leader.Wait(nil)
+			err = leader.Wait(nil)
+			log.End(open)
+			done <- err
 		}
 	}()
 	if err := <-started; err != nil {
