@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 	"hostlab/internal/worker"
 )
@@ -28,20 +29,13 @@ func Lacking() string {
 		return "a slowed directory needs FUSE, and this user may not open /dev/fuse"
 	}
 	_ = f.Close()
-	if mayMount() {
+	if proc.Capable(unix.CAP_SYS_ADMIN) {
 		return ""
 	}
 	if _, err := fusermount(); err != nil {
 		return "a slowed directory needs root, or the program fusermount3 (package fuse3)"
 	}
 	return ""
-}
-
-// mayMount reports CAP_SYS_ADMIN, which root of a container may not have.
-func mayMount() bool {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	return unix.Capget(&header, &data[0]) == nil && data[0].Effective>>unix.CAP_SYS_ADMIN&1 == 1
 }
 
 func fusermount() (string, error) {

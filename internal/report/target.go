@@ -116,7 +116,7 @@ func ofReached(r *service.Reached) *target {
 	if t.of.Here() {
 		port, known := service.Port(t.of.PID)
 		t.port, t.local = port, known && port == 0 && t.of.Kind == service.Database
-		if t.noPort = service.NoPort; known {
+		if t.noPort = service.NoPort(); known {
 			t.noPort = "it listens on no network port; hostlab does not count round trips of requests that it sends"
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"hostlab/internal/proc"
+
+	"golang.org/x/sys/unix"
 )
 
 // Network adds up what clients' connections to a server on this host have waited for the
@@ -45,8 +47,13 @@ type connection struct {
 }
 
 // NoPort is why no port of a service is known.
-const NoPort = "its network port cannot be seen, so its clients' round trips are not counted; that needs root, in the service's " +
-	"network namespace"
+func NoPort() string {
+	needs := "root, in the service's network namespace"
+	if os.Geteuid() == 0 && !proc.Capable(unix.CAP_SYS_PTRACE) {
+		needs = "the capability SYS_PTRACE, which root does not have in this container"
+	}
+	return "its network port cannot be seen, so its clients' round trips are not counted; that takes " + needs
+}
 
 // NewNetwork begins to count for the server that listens on a port.
 func NewNetwork(port uint16) (*Network, error) {

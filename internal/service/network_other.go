@@ -19,7 +19,7 @@ type Trips struct {
 }
 
 // NoPort is why no port of a service is known.
-const NoPort = "round trips of connections are read on Linux only"
+func NoPort() string { return "round trips of connections are read on Linux only" }
 
 // NewNetwork fails.
 func NewNetwork(uint16) (*Network, error) {

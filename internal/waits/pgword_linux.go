@@ -3,10 +3,12 @@ package waits
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hostlab/internal/proc"
 	"io"
 	"io/fs"
 	"math"
@@ -45,7 +47,7 @@ func OpenWords(postmaster int) (*Words, error) {
 	program, err := os.Open(fmt.Sprintf("/proc/%d/exe", postmaster))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, errForbidden
+		return nil, forbidden()
 	case err != nil:
 		return nil, fmt.Errorf("its program cannot be read: %w", err)
 	}
@@ -188,7 +190,7 @@ func (w *Words) arguments() error {
 	from, err1 := strconv.ParseUint(f[start], 10, 64)
 	to, err2 := strconv.ParseUint(f[end], 10, 64)
 	if err := errors.Join(err1, err2); err != nil || from == 0 || to <= from { // 0: this user may not know
-		return errForbidden
+		return forbidden()
 	}
 	w.title, w.room = from, to-from
 	return nil
@@ -277,8 +279,10 @@ func (w *Words) Children() (pids []int, err error) {
 	return pids, err
 }
 
-// errForbidden is of memory that this user may not read.
-var errForbidden = errors.New("this user may not read its memory: it takes root, or its own user where ptrace is permitted (kernel.yama.ptrace_scope)")
+// forbidden is of memory that this user may not read.
+func forbidden() error {
+	return fmt.Errorf("its memory may not be read: %s", cmp.Or(proc.CannotTrace(), "a security module or a user namespace forbids it"))
+}
 
 // peek reads pieces of a process' memory, one after another (process_vm_readv(2)), which takes the right to trace it.
 func peek(pid int, at []unix.RemoteIovec, into []byte) error {
@@ -287,7 +291,7 @@ func peek(pid int, at []unix.RemoteIovec, into []byte) error {
 	n, err := unix.ProcessVMReadv(pid, local, at, 0)
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return errForbidden
+		return forbidden()
 	case err != nil:
 		return err
 	case n != len(into):

@@ -144,7 +144,7 @@ func TestMemoryOfOthers(t *testing.T) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testkit.Eve, Gid: testkit.Eve}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "said: this user may not read its memory: it takes root") {
+	if err != nil || !strings.Contains(string(out), "said: its memory may not be read: it takes root") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
