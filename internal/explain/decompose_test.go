@@ -89,6 +89,16 @@ func TestDecompose(t *testing.T) {
 		near(t, "share", b.Share, 4.5/6.5)
 		near(t, "likely", b.Likely, 4.5/6.5)
 	})
+	t.Run("idle sessions had nothing that was never sampled", func(t *testing.T) {
+		alone := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 1}
+		among := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 1, {Part: Idle, Event: "Client:ClientRead"}: 1999}
+		var most []float64
+		for _, seconds := range []map[Key]float64{alone, among} {
+			elapsed, parts, _, _ := Decompose(even(10, seconds), Account{})
+			most = append(most, find(parts, LogWait).Share.High*elapsed)
+		}
+		near(t, "of as many seconds of work", most[1], most[0])
+	})
 	t.Run("what was never sampled is bounded by what was counted", func(t *testing.T) {
 		running := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 2}
 		for n, want := range map[float64]float64{0: 0, 1: 2 * Longest / 20} {
