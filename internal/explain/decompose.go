@@ -173,8 +173,7 @@ func (d *decomposition) known() bool {
 
 // worth finds how many independent samples the snapshots are worth, from what they
 // have shown: the median over parts, and no more than there were. What was never seen
-// says nothing of how it would have come, in a row or by itself. Nor had it more than the sessions
-// at work: a snapshot without one says nothing of it, and idle sessions had none of it.
+// says nothing of how it would have come, in a row or by itself.
 func (d *decomposition) worth(active float64) {
 	n := float64(d.looks)
 	var seen []float64
@@ -188,10 +187,7 @@ func (d *decomposition) worth(active float64) {
 		slices.Sort(seen)
 		n = min(n, seen[(len(seen)-1)/2])
 	}
-	d.never = unseen(n)
-	if active > 0 {
-		d.never = unseen(n*min(1, active/d.wall)) * active / d.elapsed
-	}
+	d.never = neverSeen(n, active, d.wall, d.elapsed)
 }
 
 // sum is the sampled time of all that is so, by stretch.

@@ -106,6 +106,16 @@ func unseen(n float64) float64 {
 	return 1 - math.Pow(0.025, 1/n)
 }
 
+// neverSeen is the upper end of the share of all sessions' elapsed time, s, that none of n snapshots saw. Idle sessions had
+// none of it, and a snapshot without a session at work says nothing of it: active, s, is the time of those, over wall
+// seconds.
+func neverSeen(n, active, wall, elapsed float64) float64 {
+	if active <= 0 || wall <= 0 {
+		return unseen(n)
+	}
+	return unseen(n*min(1, active/wall)) * min(1, active/elapsed)
+}
+
 // wilson is Wilson's interval of a share p of n samples.
 func wilson(p, n, z float64) (low, high float64) {
 	d := 1 + z*z/n

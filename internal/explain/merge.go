@@ -137,10 +137,12 @@ func (r *Report) transactions(list []Report) {
 func shareOf(list []Report,
 	of func(*Report) (seconds float64, share result.Estimate)) (seconds float64, e result.Estimate) {
 	var x, all []float64
+	var busy, wall float64
 	e = result.Estimate{Low: 1, Evidence: result.Measured}
 	for i := range list {
 		s, share := of(&list[i])
 		e.N += share.N
+		busy, wall = busy+list[i].Busy, wall+list[i].Wall
 		if list[i].Elapsed > 0 {
 			x, all = append(x, s), append(all, list[i].Elapsed)
 			e.Low, e.High = min(e.Low, share.Low), max(e.High, share.High)
@@ -152,7 +154,7 @@ func shareOf(list []Report,
 	case elapsed <= 0:
 		return seconds, result.Estimate{}
 	case seconds == 0 && e.N > 0:
-		e.Low, e.High = 0, unseen(float64(e.N))
+		e.Low, e.High = 0, neverSeen(float64(e.N), busy, wall, elapsed)
 	case len(x) >= leastApart:
 		by := stats.RatioOfSums(merge(x), merge(all), 0.05) // neighbours hold the same information twice
 		e.Low, e.High = max(0, by.Low), min(1, by.High)
