@@ -112,7 +112,7 @@ func (t *text) block(b Block, between bool) {
 					t.Raw(indent + t.Style(screen.Dim, "# "+l))
 				}
 			}
-			for _, l := range screen.Commands(c.Line) {
+			for _, l := range screen.Commands(c.Line, t.Width-len(indent)) {
 				t.Raw(indent + l)
 			}
 		}
