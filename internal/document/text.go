@@ -381,6 +381,12 @@ func newLayout(columns []Column, rows []Row, room int) *layout {
 		}
 		l.width[widest]--
 	}
+	for c, column := range columns { // no head wraps where there is room
+		more := utf8.RuneCountInString(screen.Clean(column.Head)) - l.width[c]
+		if more > 0 && l.total(l.all())+more <= room {
+			l.width[c] += more
+		}
+	}
 	return l
 }
 
