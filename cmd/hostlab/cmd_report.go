@@ -35,8 +35,9 @@ func newReport(std streams) *cobra.Command {
 change costs: the effect with its interval, n, the practical margin, a verdict,
 the noise floor if there are A/A pairs, and what deciding would take. It only
 reads, and works while the experiment is still running. If you name several
-directories, it compares them and warns of each condition that differs. It prints
-one screen, or everything with --all.
+directories, it compares them and warns of each condition that differs.
+
+report prints one screen, or everything with --all.
 
 It does not say "no practical difference" in these cases; the headline names
 which:

@@ -119,7 +119,7 @@ func fits(t *testing.T, name string, f *host.Facts, role Role, results []Result)
 	for _, width := range []int{80, 60, 1} {
 		command := map[string]bool{}
 		for _, r := range results {
-			for _, line := range screen.Commands(r.Remedy, max(width, 40)-len("  ")) {
+			for _, line := range screen.Commands(r.Remedy, screen.Endless) {
 				command["  "+line] = true
 			}
 		}

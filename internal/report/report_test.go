@@ -39,7 +39,7 @@ func render(t *testing.T, a *report.Assessment) string {
 }
 
 // command is a line that stays whole.
-var command = regexp.MustCompile(`^  (  |hostlab|echo|sudo|modprobe|chrt|systemctl|taskset) |<script>alert`)
+var command = regexp.MustCompile(`^  (hostlab|echo|sudo|modprobe|chrt|systemctl|taskset) |<script>alert`)
 
 func TestTerminalFits(t *testing.T) {
 	for name, make := range samples {

@@ -9,7 +9,7 @@ import (
 )
 
 // least is the room from which on one screen has a section; one that is not named here takes middling.
-var least = map[string]int{effectsTitle: 0, sameTitle: 0, harmTitle: 0, "Next": 0, "More": 0, takesTitle: 2, differTitle: 2,
+var least = map[string]int{effectsTitle: 0, sameTitle: 0, harmTitle: 0, "Next": 0, "More": 0, differTitle: 0, takesTitle: 2,
 	"Interactions": 3, floorTitle: 5, intervalsTitle: 6}
 
 const (
