@@ -52,7 +52,7 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 			unseen = append(unseen, strings.ToLower(title[:1])+title[1:])
 		}
 	}
-	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
+	few := min(3, max(most-2, min(most-1, 1), 0)) // levers and steps matter more
 	if few > 0 {
 		d.Warnings = document.AtMost(few, warnings, "warning")
 	}
