@@ -381,7 +381,7 @@ func worst(hosts []*Host) (out *Worst) {
 		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })
 		if best != nil && lost(best) < lost(of)/2 {
 			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
-			w.Here, w.What = true, "what differs from "+best.Name+", which has the same hardware and loses less"
+			w.Here, w.What = true, "see what differs from "+best.Name+", which has the same hardware and loses less"
 		}
 		return w
 	}

@@ -111,7 +111,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 		"it costs.", Columns: document.Headings("fact").Names(a.Name, b.Name, "lever").Figures("at most"), Most: 40}
 	settings.Columns[4].Unit = "share"
 	alone := &document.Table{Columns: document.Headings("check").Names("problem", "severity", "host",
-		"what was read")}
+		"what it says")}
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
 		alone.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)
@@ -345,7 +345,7 @@ func (h *Held) StatusCell() document.Cell {
 
 // CheckDocument is one check over all hosts.
 func CheckDocument(id string, list []Held) *document.Document {
-	t := &document.Table{Columns: document.Headings("host").Names("status").Wholes("since").Names("what was read")}
+	t := &document.Table{Columns: document.Headings("host").Names("status").Wholes("since").Names("what it says")}
 	for _, h := range list {
 		t.Row(h.Host, h.StatusCell(), h.Since.Format(time.DateOnly), h.Detail)
 	}

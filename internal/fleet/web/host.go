@@ -161,7 +161,7 @@ func byVerdict(list []fleet.Lever) []fleet.Lever {
 // findingTable has a host's findings, the worst first.
 func findingTable(h *fleet.Host) *document.Table {
 	t := &document.Table{Columns: document.Headings("check").Names("problem", "severity",
-		"role").Wholes("since").Names("what was read")}
+		"role").Wholes("since").Names("what it says")}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
