@@ -228,8 +228,22 @@ func (s *Summary) In(store string) *Summary {
 	return s
 }
 
-// Document reports the sum.
+// Document reports the sum; a terminal has as many rows of it as fit one screen.
 func (s *Summary) Document() *document.Document {
+	return document.Brief(func(most int) *document.Document {
+		d := s.document()
+		for _, section := range d.Sections {
+			for _, b := range section.Blocks {
+				if t, is := b.(*document.Table); is {
+					t.Most = 2 + 3*most
+				}
+			}
+		}
+		return d
+	})
+}
+
+func (s *Summary) document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet of " + screen.Count(s.Hosts, "host"), Data: s}
 	answer := fmt.Sprintf("%s; %s.", screen.Count(s.Hosts, "host"), heard(s.Stale, s.limit))
 	switch {
@@ -253,7 +267,7 @@ func (s *Summary) Document() *document.Document {
 		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
 	}
 	findings := &document.Table{Columns: document.Headings("check").Names("problem",
-		"severity").Figures("hosts"), Most: 20}
+		"severity").Figures("hosts")}
 	for _, f := range s.Findings {
 		findings.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Hosts)
 	}
