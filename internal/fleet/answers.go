@@ -230,20 +230,6 @@ func (s *Summary) In(store string) *Summary {
 
 // Document reports the sum; a terminal has as many rows of it as fit one screen.
 func (s *Summary) Document() *document.Document {
-	return document.Brief(func(most int) *document.Document {
-		d := s.document()
-		for _, section := range d.Sections {
-			for _, b := range section.Blocks {
-				if t, is := b.(*document.Table); is {
-					t.Most = 2 + 3*most
-				}
-			}
-		}
-		return d
-	})
-}
-
-func (s *Summary) document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet of " + screen.Count(s.Hosts, "host"), Data: s}
 	answer := fmt.Sprintf("%s; %s.", screen.Count(s.Hosts, "host"), heard(s.Stale, s.limit))
 	switch {
@@ -310,7 +296,14 @@ func (s *Summary) document() *document.Document {
 		document.Titled("Levers", levers),
 		document.Titled("State unknown", stale), document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
-	return d
+	return document.Brief(func(most int) *document.Document {
+		for _, section := range d.Sections {
+			if t, is := section.Blocks[0].(*document.Table); is {
+				t.Most = 2 + 3*most
+			}
+		}
+		return d
+	})
 }
 
 // Begin is the title of the section that names one step.
