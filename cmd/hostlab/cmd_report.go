@@ -20,6 +20,7 @@ import (
 func newReport(std streams) *cobra.Command {
 	var (
 		out    printing
+		all    bool
 		status strict
 		others string
 	)
@@ -35,6 +36,8 @@ change costs: the effect with its interval, n, the practical margin, a verdict,
 the noise floor if there are A/A pairs, and what deciding would take. It only
 reads, and works while the experiment is still running. If you name several
 directories, it compares them and warns of each condition that differs.
+
+report prints one screen, or everything with --all.
 
 It does not say "no practical difference" in these cases; the headline names
 which:
@@ -76,18 +79,19 @@ With --exit-status, the highest that any of the experiments asks for:
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return writeReport(cmd, std, args, &out, status)
+			return writeReport(cmd, std, args, &out, all, status)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
 	out.flags(cmd, std, forms)
+	cmd.Flags().BoolVar(&all, "all", false, "print all that was found, instead of one screen")
 	status.flag(cmd, "end with the verdict as a status, 10 or 11")
 	return cmd
 }
 
-func writeReport(cmd *cobra.Command, std streams, dirs []string, out *printing, status strict) error {
+func writeReport(cmd *cobra.Command, std streams, dirs []string, out *printing, all bool, status strict) error {
 	set, err := loadSet(dirs)
 	if err != nil {
 		return err
@@ -98,6 +102,9 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, out *printing, 
 	err = out.each(std, func(w io.Writer, form string) error {
 		if i := slices.IndexFunc(effects.Formats, func(f effects.Format) bool { return f.Name == form }); i >= 0 {
 			return effects.Formats[i].Write(w, set)
+		}
+		if form == "text" && !all {
+			return writeScreen(w, set.Brief())
 		}
 		return writeDocument(w, set.Document(), form)
 	})

@@ -298,7 +298,10 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 
 // possible says why this host cannot run a study; nil: nothing shows.
 func (o *runOptions) possible(ctx context.Context, st *experiment.Study) error {
-	err := settable(needs(ctx, st))
+	err := needs(ctx, st)
+	if st.Workload.Name != "command" { // whose program stands in the study, or in the command line
+		err = settable(err)
+	}
 	if err != nil && !o.dryRun {
 		err = fmt.Errorf("workload %s: %w", st.Workload.Name, err)
 	}

@@ -208,7 +208,7 @@ func verdicts(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeDocument(w, set.Document(), "text")
+	return writeScreen(w, set.Brief())
 }
 
 // errNo is a question that was not answered with yes.

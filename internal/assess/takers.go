@@ -116,8 +116,8 @@ func limit(t Taker) lever.Next {
 	switch { // a priority counts among threads of one group alone
 	case t.Sharing.Idle, t.Sharing.By == proc.ByGroup, family && t.Sharing.By != proc.ByThread:
 	case t.Sharing.By == proc.BySession:
-		next = lever.Next{Command: autogroups(19, t.Sessions), Note: "all programs in the session of " + name +
-			" run at the lowest priority; \"" + autogroups(0, t.Sessions) + "\" takes that back"}
+		next = lever.Next{Command: autogroups(19, t.Sessions), Note: "lowest priority for all in the session of " +
+			name + "; \"" + autogroups(0, t.Sessions) + "\" takes that back"}
 		t.Processes = len(all) // its other processes have sessions, too
 	default: // setpriority(2) reaches one thread alone
 		next = lever.Next{Command: every("chrt --all-tasks --idle --pid 0"), Note: name +

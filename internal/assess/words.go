@@ -247,11 +247,13 @@ func (m *Minute) First(levers []lever.Lever) string {
 // act is what would be done with a lever, for a sentence.
 func (m *Minute) act(l *lever.Lever) string {
 	switch t, there := m.largest(); {
-	case l.Name == lever.Neighbour && there && m.several(t):
-		return fmt.Sprintf("move or limit other programs, most of all %s", m.took(t)) + t.unless()
 	case l.Name == lever.Neighbour && there:
-		return fmt.Sprintf("move or limit %s, which took %.2g of %s", m.called(t), t.Seconds/max(m.Report.Wall, 1e-9),
-			screen.Count(m.Host.CPUs, "CPU")) + t.unless()
+		others := ""
+		if m.several(t) {
+			others = "other programs, most of all "
+		}
+		return fmt.Sprintf("move or limit %s%s, which took %.2g of %s%s", others, m.called(t), t.Seconds/max(m.Report.Wall, 1e-9),
+			screen.Count(m.Host.CPUs, "CPU"), t.unless())
 	case l.Name == lever.CPUs && m.Host.Bound():
 		by := ""
 		if len(m.Host.Sets) > 0 {

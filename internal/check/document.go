@@ -20,15 +20,25 @@ const Schema = 1
 // Kind tells the document from others.
 const Kind = "check"
 
-// inFull is how many findings a terminal shows with their commands, so that all fits a screen.
-const inFull = 5
-
 var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.Notice, Low: "", Info: document.Quiet}
 
-// Document reports results: findings first, the worst on top, then what could not be seen.
-// all lists information, what is ok and what does not apply too, with all evidence. started is when the host
-// was looked at.
+// Document reports results: findings first, the worst on top, then what could not be seen. Without all, it has as many
+// commands as fit one screen. all lists information, what is ok and what does not apply too, with all evidence.
+// started is when the host was looked at.
 func Document(f *host.Facts, role Role, results []Result, all bool, started time.Time) *document.Document {
+	d := head(f, role, results, all, started)
+	if d.Sections = Sections(results, all, 0); all {
+		return d
+	}
+	return document.Brief(func(most int) *document.Document {
+		d := *d
+		d.Sections = Sections(results, false, most)
+		return &d
+	})
+}
+
+// head is a document without its sections.
+func head(f *host.Facts, role Role, results []Result, all bool, started time.Time) *document.Document {
 	name := f.Identity.Hostname.Or("")
 	d := &document.Document{Name: "check", Title: cmp.Or(name, "this host") + " as " + string(role), When: started}
 	found := ByGain(results, nil) // what is to be changed, whatever is shown
@@ -48,7 +58,7 @@ func Document(f *host.Facts, role Role, results []Result, all bool, started time
 	}
 	d.About = []string{cmp.Or(name, "This host") + " is judged as " + string(role) + ". " + purpose(role), judgedFor(f),
 		Tally(results) + "." + map[bool]string{false: " --all lists them, with all that was read."}[all]}
-	d.Sections, d.Warnings, d.Rows = Sections(results, all), Lapsed(results), rows(results)
+	d.Warnings, d.Rows = Lapsed(results), rows(results)
 	d.Data = Report{document.Head{Kind: Kind, Schema: Schema}, started.UTC(), name, role, seen(f), results}
 	return d
 }
@@ -98,11 +108,11 @@ func judgedFor(f *host.Facts) string {
 // mostNamed is how many servers the head of a report names.
 const mostNamed = 4
 
-// Sections holds a section a finding, the worst first, then the other results. A page has
-// more of each than a terminal, unless all is asked for.
-func Sections(results []Result, all bool) []document.Section {
+// Sections holds a section a finding, the worst first, then the other results. A page has more of each than a
+// terminal, unless all is asked for: that has so many findings at most with their commands, and names the others.
+func Sections(results []Result, all bool, most int) []document.Section {
 	var out []document.Section
-	var more document.Pairs
+	var more []string
 	for i, r := range Findings(results) { // the worst first
 		short, full := finding(r, 1), finding(r, len(r.Evidence))
 		if all {
@@ -114,16 +124,20 @@ func Sections(results []Result, all bool) []document.Section {
 			{Name: "source", Value: cmp.Or(r.Source, "none")}, {Name: "sources disagree", Value: cmp.Or(r.Disagree, "no")}})
 		switch { // a terminal shows information with all else
 		case r.Severity == Info:
-		case i < inFull:
+		case i < most:
 			out = append(out, short)
 		default:
-			more = append(more, document.Pair{Name: r.ID + " " + r.Severity.String(), Value: r.Title + ": " + r.Detail})
+			more = append(more, r.ID+" "+r.Severity.String()+": "+r.Title)
 		}
 		out = append(out, full)
 	}
 	if more != nil {
-		out = append(out, document.Titled("More findings", more,
+		out = append(out, document.Titled("More findings", document.Points(document.AtMost(10+most, more, "finding")...),
 			document.Line{Text: "--all prints their commands.", Tone: document.Quiet}).On(document.Terminal))
+	}
+	blind := document.Titled("Could not look", listed(worstFirst(withStatus(results, Unknown)), false))
+	if !all && most < 3 { // the head has their number
+		blind.Where = document.Page
 	}
 	rest := []document.Section{document.Titled("Ok", listed(withStatus(results, OK), true)).Closed(),
 		document.Titled("Not applicable", listed(withStatus(results, NotApplicable), true)).Closed()}
@@ -132,9 +146,7 @@ func Sections(results []Result, all bool) []document.Section {
 			rest[i].Where = document.Page
 		}
 	}
-	out = append(out, document.Titled(AcceptedTitle, accepted(withStatus(results, Accepted))))
-	return append(append(out, document.Titled("Could not look", listed(worstFirst(withStatus(results, Unknown)), false))),
-		rest...)
+	return append(append(out, document.Titled(AcceptedTitle, accepted(withStatus(results, Accepted))), blind), rest...)
 }
 
 // finding shows one with at most so many of the values that were read, those that are wrong first.

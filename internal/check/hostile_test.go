@@ -42,7 +42,7 @@ func TestHostileNamesStayData(t *testing.T) {
 					s.SetString(with(name))
 					r := c.runOn(t, f)
 					testkit.Intact(t, r.Remedy, name)
-					if commands := strings.Join(screen.Commands(r.Remedy), "\n"); commands != r.Remedy {
+					if commands := strings.Join(screen.Commands(r.Remedy, 40), "\n"); commands != r.Remedy {
 						testkit.Intact(t, commands, name)
 					}
 				}

@@ -116,13 +116,13 @@ func own(f *host.Facts, role Role) (out []Result) {
 // fits fails for lines of results that are wider than they may be.
 func fits(t *testing.T, name string, f *host.Facts, role Role, results []Result) {
 	t.Helper()
-	command := map[string]bool{}
-	for _, r := range results {
-		for _, line := range screen.Commands(r.Remedy) {
-			command["  "+line] = true
-		}
-	}
 	for _, width := range []int{80, 60, 1} {
+		command := map[string]bool{}
+		for _, r := range results {
+			for _, line := range screen.Commands(r.Remedy, screen.Endless) {
+				command["  "+line] = true
+			}
+		}
 		out := text(t, Document(f, role, results, true, time.Time{}), document.TextOptions{Width: width})
 		testkit.Fits(t, out, max(width, 40), func(line string) bool { return command[line] }, name)
 	}
@@ -138,8 +138,9 @@ func TestRemediesAreShell(t *testing.T) {
 			continue
 		}
 		seen[r.Remedy] = true
-		if out, err := exec.Command("sh", "-n", "-c", r.Remedy).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s\n%s", c.id, err, out, r.Remedy)
+		shown := strings.Join(screen.Commands(r.Remedy, 40), "\n")
+		if out, err := exec.Command("sh", "-n", "-c", shown).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s\n%s", c.id, err, out, shown)
 		}
 	}
 	if len(seen) < len(All())-2 {
@@ -230,19 +231,22 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	}
 }
 
-// TestManyFindings: a terminal shows the worst findings in full, and a line of each other one; --all shows all in full.
+// TestManyFindings: one screen shows the worst findings in full, and a line of each other one; --all shows all in full.
 func TestManyFindings(t *testing.T) {
 	var list []Result
-	for i := range 9 {
+	for i := range 40 {
 		list = append(list, Result{ID: fmt.Sprintf("TST-%03d", i+1), Title: "a title", Severity: Low, Status: Finding,
-			Detail: "what is the case", Remedy: fmt.Sprintf("echo %d", i+1)})
+			Detail: "what is the case", Remedy: fmt.Sprintf("echo %d", i+1)},
+			Result{ID: fmt.Sprintf("UNK-%03d", i), Title: "a title", Status: Unknown, Detail: "nobody may look"})
 	}
-	short := text(t, Document(&host.Facts{}, ProductionDB, list, false, time.Time{}), document.TextOptions{})
-	for _, want := range []string{"echo 5", "MORE FINDINGS", "TST-006 low  a title: what is the case", "TST-009", "--all prints"} {
-		testkit.Has(t, short, want)
-	}
-	if strings.Contains(short, "echo 6") {
-		t.Error(short)
+	for _, n := range []int{18, len(list)} { // half of them are findings
+		short := text(t, Document(&host.Facts{}, ProductionDB, list[:n], false, time.Time{}), document.TextOptions{Rows: document.Rows})
+		testkit.Has(t, short, "MORE FINDINGS")
+		testkit.Has(t, short, "TST-006 low: a title\n")
+		testkit.Has(t, short, "--all prints")
+		if rows := document.Folded(short, document.ScreenColumns); rows > document.ScreenLines || strings.Contains(short, "echo 6") {
+			t.Errorf("%d rows:\n%s", rows, short)
+		}
 	}
 	if all := text(t, Document(&host.Facts{}, ProductionDB, list, true, time.Time{}), document.TextOptions{}); !strings.Contains(all,
 		"echo 9") || strings.Contains(all, "MORE FINDINGS") {

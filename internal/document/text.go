@@ -33,7 +33,10 @@ var codes = map[Tone]string{Strong: screen.Bold, Quiet: screen.Dim, Good: screen
 // it, then the sections.
 func WriteText(w io.Writer, d *Document, o TextOptions) error {
 	var b bytes.Buffer
-	t := &text{screen.NewPrinter(&b, o.Width, o.Color)}
+	t := &text{screen.NewPrinter(&b, o.Width, o.Color), screen.Endless}
+	if o.Rows > 0 { // on a screen, long commands go on in the next line
+		t.commands = t.Width - len(indent)
+	}
 	t.answer(d)
 	if len(d.About) > 0 {
 		t.Raw("")
@@ -71,7 +74,10 @@ func Folded(text string, columns int) (rows int) {
 	return rows
 }
 
-type text struct{ *screen.Printer }
+type text struct {
+	*screen.Printer
+	commands int // columns of commands
+}
 
 func (t *text) answer(d *Document) {
 	for _, l := range d.Answer {
@@ -112,7 +118,7 @@ func (t *text) block(b Block, between bool) {
 					t.Raw(indent + t.Style(screen.Dim, "# "+l))
 				}
 			}
-			for _, l := range screen.Commands(c.Line) {
+			for _, l := range screen.Commands(c.Line, t.commands) {
 				t.Raw(indent + l)
 			}
 		}
@@ -380,6 +386,12 @@ func newLayout(columns []Column, rows []Row, room int) *layout {
 			break
 		}
 		l.width[widest]--
+	}
+	for c, column := range columns { // no head wraps where there is room
+		more := utf8.RuneCountInString(screen.Clean(column.Head)) - l.width[c]
+		if more > 0 && l.total(l.all())+more <= room {
+			l.width[c] += more
+		}
 	}
 	return l
 }

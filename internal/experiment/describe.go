@@ -132,7 +132,9 @@ func (f Factor) about() string {
 	var levels []string
 	for _, l := range f.Levels {
 		text := l
-		if d, ok := f.Directories[l]; ok {
+		if d, ok := f.Directories[l]; ok && d.String() == OwnDirectory {
+			text += " = the directory of the record"
+		} else if ok {
 			text += " = " + d.String()
 		}
 		if l == f.Baseline {

@@ -228,7 +228,7 @@ func (s *Summary) In(store string) *Summary {
 	return s
 }
 
-// Document reports the sum.
+// Document reports the sum; a terminal has as many rows of it as fit one screen.
 func (s *Summary) Document() *document.Document {
 	d := &document.Document{Name: "fleet", Title: "Fleet of " + screen.Count(s.Hosts, "host"), Data: s}
 	answer := fmt.Sprintf("%s; %s.", screen.Count(s.Hosts, "host"), heard(s.Stale, s.limit))
@@ -253,7 +253,7 @@ func (s *Summary) Document() *document.Document {
 		d.About[0] += "; the newest was written " + ago(s.newest) + " ago"
 	}
 	findings := &document.Table{Columns: document.Headings("check").Names("problem",
-		"severity").Figures("hosts"), Most: 20}
+		"severity").Figures("hosts")}
 	for _, f := range s.Findings {
 		findings.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Hosts)
 	}
@@ -296,7 +296,14 @@ func (s *Summary) Document() *document.Document {
 		document.Titled("Levers", levers),
 		document.Titled("State unknown", stale), document.Titled("Accepted", acceptedTable(s.Accepted)),
 		document.Titled("Exceptions that have expired", acceptedTable(s.Expired))}
-	return d
+	return document.Brief(func(most int) *document.Document {
+		for _, section := range d.Sections {
+			if t, is := section.Blocks[0].(*document.Table); is {
+				t.Most = 2 + 3*most
+			}
+		}
+		return d
+	})
 }
 
 // Begin is the title of the section that names one step.
@@ -381,7 +388,7 @@ func worst(hosts []*Host) (out *Worst) {
 		best, _ := firstOf(peers, func(a, b *Host) int { return cmp.Compare(lost(b), lost(a)) })
 		if best != nil && lost(best) < lost(of)/2 {
 			w.Type = "hostlab fleet diff " + screen.Word(of.Name) + " " + screen.Word(best.Name)
-			w.Here, w.What = true, "here: what differs from "+best.Name+", which has the same hardware and loses less"
+			w.Here, w.What = true, "see what differs from "+best.Name+", which has the same hardware and loses less"
 		}
 		return w
 	}

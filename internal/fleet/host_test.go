@@ -288,3 +288,26 @@ func TestSlowed(t *testing.T) {
 		t.Error(says)
 	}
 }
+
+// TestStatusFitsAScreen: of many findings, levers and silent hosts a terminal shows as many as fit.
+func TestStatusFitsAScreen(t *testing.T) {
+	var hosts []*Host
+	for i := range 60 {
+		h := &Host{Name: fmt.Sprintf("db%03d", i), Last: now.Add(-time.Hour)}
+		for k := range 25 {
+			h.Findings = append(h.Findings, Held{Check: fmt.Sprintf("X-%03d", k), Severity: "low"})
+		}
+		for _, name := range lever.Names {
+			h.Levers = append(h.Levers, Lever{Lever: lever.Lever{Name: name, Verdict: lever.Worthwhile}, SecondsPerDay: ptr(float64(600 + i))})
+		}
+		if i%2 == 0 {
+			h.Last = now.Add(-99 * time.Hour)
+		}
+		hosts = append(hosts, h)
+	}
+	var b strings.Builder
+	testkit.OK(t, document.WriteText(&b, Status(hosts, 5, now, 50*time.Hour).Document(), document.TextOptions{Rows: document.Rows}))
+	if rows := document.Folded(b.String(), document.ScreenColumns); rows > document.ScreenLines || !strings.Contains(b.String(), "more rows") {
+		t.Errorf("%d rows:\n%s", rows, b.String())
+	}
+}

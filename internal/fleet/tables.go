@@ -111,7 +111,7 @@ func DiffDocument(a, b Seen, now time.Time, limit time.Duration,
 		"it costs.", Columns: document.Headings("fact").Names(a.Name, b.Name, "lever").Figures("at most"), Most: 40}
 	settings.Columns[4].Unit = "share"
 	alone := &document.Table{Columns: document.Headings("check").Names("problem", "severity", "host",
-		"what was read")}
+		"what it says")}
 	slices.SortStableFunc(found, func(x, y Held) int { return rank(y.Severity) - rank(x.Severity) })
 	for _, f := range found {
 		alone.Row(f.Check, CheckTitle(f.Check), f.Severity, f.Host, f.Detail)
@@ -345,7 +345,7 @@ func (h *Held) StatusCell() document.Cell {
 
 // CheckDocument is one check over all hosts.
 func CheckDocument(id string, list []Held) *document.Document {
-	t := &document.Table{Columns: document.Headings("host").Names("status").Wholes("since").Names("what was read")}
+	t := &document.Table{Columns: document.Headings("host").Names("status").Wholes("since").Names("what it says")}
 	for _, h := range list {
 		t.Row(h.Host, h.StatusCell(), h.Since.Format(time.DateOnly), h.Detail)
 	}
@@ -359,11 +359,25 @@ func CheckDocument(id string, list []Held) *document.Document {
 
 // ChangesDocument lists changes.
 func ChangesDocument(list []Change, since time.Duration) *document.Document {
-	t := &document.Table{Columns: document.Headings("when", "host", "what", "before", "after"), Most: 100}
-	hosts := map[string]bool{}
+	t := &document.Table{Columns: document.Headings("when").Names("host", "what", "before", "after"), Most: 30}
+	hosts, of := map[string]bool{}, map[string]map[string]bool{}
+	var most string
 	for _, c := range list {
 		t.Row(c.At.Format("2006-01-02 15:04"), c.Host, c.Subject, c.Before, c.After)
-		hosts[c.Host] = true
+		if hosts[c.Host] = true; of[c.Subject] == nil {
+			of[c.Subject] = map[string]bool{}
+		}
+		if of[c.Subject][c.Host] = true; len(of[c.Subject]) > max(1, len(of[most])) {
+			most = c.Subject
+		}
+	}
+	answer := "Nothing changed"
+	if len(list) > 0 {
+		answer = screen.Count(len(list), "change") + " on " + screen.Count(len(hosts), "host")
+	}
+	answer += " in the last " + screen.Lasting(since)
+	if n := len(of[most]); n > 0 {
+		answer += fmt.Sprintf(", %s on %d of them", most, n)
 	}
 	slowed := SlowedIn(list)
 	var says []string
@@ -371,8 +385,7 @@ func ChangesDocument(list []Change, since time.Duration) *document.Document {
 		says = append(says, slowed[i].Text())
 	}
 	return &document.Document{Name: "fleet", Title: "Changes",
-		Answer: []document.Line{{Text: fmt.Sprintf("%s on %s in the last %s.", screen.Count(len(list), "change"),
-			screen.Count(len(hosts), "host"), screen.Lasting(since))}},
+		Answer: []document.Line{{Text: answer + "."}},
 		Sections: []document.Section{document.Titled(BecameSlower, document.Caution.Points(says...)),
 			document.Titled("Changes", t)},
 		Data: ChangeList{HeadOf("changes"), list, slowed}}

@@ -37,7 +37,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 		l := &open[i]
 		if i < max(1, most) {
 			cells := []document.Cell{document.Text(l.Title()), l.likely(), l.Most(), l.Verdict.Cell(),
-				document.Text(clip(why(l), shown))}
+				document.Text(Clip(why(l), shown))}
 			switch {
 			case !ofService:
 				cells = slices.Delete(cells, 1, 2)
@@ -81,7 +81,7 @@ func Brief(levers []Lever, first string, most int, check string, why func(*Lever
 // brief is its first step, with a note of so many lines: what it is for, without how to take it back.
 func (l *Lever) brief(check string, lines int) []document.Block {
 	s := *l
-	s.Next.Note = clip(s.Next.Note, lines*noted-len(s.Title()))
+	s.Next.Note = Clip(s.Next.Note, lines*noted-len(s.Title()))
 	if s.Next.Command != "" {
 		s.Try = ""
 	}
@@ -102,8 +102,8 @@ func (l *Lever) Shown() string {
 	return l.Why()
 }
 
-// clip has so many characters of a text's first clause at most, and ends between words.
-func clip(s string, most int) string {
+// Clip has so many characters of a text's first clause at most, and ends between words.
+func Clip(s string, most int) string {
 	s, _, _ = strings.Cut(s, "; ")
 	if utf8.RuneCountInString(s) <= most {
 		return s

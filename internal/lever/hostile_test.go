@@ -28,7 +28,7 @@ func TestHostileNamesStayData(t *testing.T) {
 			if strings.Contains(s, testkit.Tag) {
 				n++
 				testkit.Intact(t, s, name)
-				testkit.Intact(t, strings.Join(screen.Commands(s), "\n"), name)
+				testkit.Intact(t, strings.Join(screen.Commands(s, 40), "\n"), name)
 			}
 		}
 		if n < 2 {

@@ -304,15 +304,15 @@ const leastLoad = 1e-5
 func checkLoad(l float64) error {
 	switch {
 	case math.IsNaN(l) || l <= 0:
-		return fmt.Errorf("load is %g; it must be above 0 and below 1 (100 %%)", l)
+		return fmt.Errorf("a load of %g: expected a share above 0 and below 100 %%, such as 5%%", l)
 	case l < leastLoad:
 		return fmt.Errorf(
-			"load is %g; the least that can be simulated is %g (%s): below it, simulated time runs out between arrivals",
+			"a load of %g: the least that can be simulated is %g (%s): below it, simulated time runs out between arrivals",
 			l, leastLoad, percent(leastLoad))
 	case l >= 1:
 		return fmt.Errorf(
-			"load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for "+
-				"less by --load, or close the workload with --users N", l)
+			"a load of %s: expected less than 100 %%, from which on the queue grows without end; give less with --load, or "+
+				"users, who wait for an answer, with --users N", percent(l))
 	}
 	return nil
 }

@@ -139,10 +139,10 @@ func TestCells(t *testing.T) {
 
 func TestAskRefuses(t *testing.T) {
 	for name, change := range map[string]func(*predict.Question){
-		"load is 1;":           func(q *predict.Question) { q.Loads = []float64{1} },
-		"load is 1e-09;":       func(q *predict.Question) { q.Loads = []float64{1e-9} },
-		"load is NaN;":         func(q *predict.Question) { q.Loads = []float64{math.NaN()} },
-		"load is -0.1;":        func(q *predict.Question) { q.Loads = []float64{-0.1} },
+		"load of 100 %:":       func(q *predict.Question) { q.Loads = []float64{1} },
+		"load of 1e-09:":       func(q *predict.Question) { q.Loads = []float64{1e-9} },
+		"load of NaN:":         func(q *predict.Question) { q.Loads = []float64{math.NaN()} },
+		"load of -0.1:":        func(q *predict.Question) { q.Loads = []float64{-0.1} },
 		"replications is 1;":   func(q *predict.Question) { q.Options.Replications = 1 },
 		"needs a load":         func(q *predict.Question) { q.Loads = nil },
 		"closed, so its load":  func(q *predict.Question) { q.Workload.Users = 5 },

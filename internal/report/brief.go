@@ -52,7 +52,7 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 			unseen = append(unseen, strings.ToLower(title[:1])+title[1:])
 		}
 	}
-	few := min(3, max(most-2, min(most, 1))) // levers and steps matter more
+	few := min(3, max(most-2, min(most-1, 1), 0)) // levers and steps matter more
 	if few > 0 {
 		d.Warnings = document.AtMost(few, warnings, "warning")
 	}
@@ -63,24 +63,36 @@ func (a *Assessment) brief(most int, files []string) *document.Document {
 		f := list[0]
 		found = append([]string{fmt.Sprintf("%s, %s: %s%s: %s.", f.ID, f.Severity, f.Title, a.whose(f.ID), f.Detail)}, found...)
 	}
-	rest, title := slices.Clone(files), "More"
-	switch said := "Not measured: " + strings.Join(unseen, ", "); {
-	case len(unseen) > 0 && more > 0:
-		rest = append([]string{fmt.Sprintf("%s; %d more: --all.", said, more)}, rest...)
-	case len(unseen) > 0:
-		rest = append([]string{said + "."}, rest...)
-	case more > 0:
-		rest = append([]string{"Not measured: " + screen.Count(more, "thing") + "; --all has the list."}, rest...)
+	if len(unseen) > 0 && more > 0 {
+		unseen = append(unseen, fmt.Sprintf("%d more", more))
+	} else if more > 0 {
+		unseen = []string{screen.Count(more, "thing")}
 	}
-	if len(found) > 0 || few == 0 && len(warnings) > 0 {
-		title = "Findings"
+	last, title := "--all prints all.", "More"
+	if len(unseen) > 0 {
+		last = "Not measured: " + strings.Join(unseen, ", ") + ". " + last
 	}
 	says := document.AtMost(few, found, "finding")
 	if few == 0 {
-		says = append(says, document.AtMost(few, warnings, "warning")...)
+		says = says[:0]
+		var rest []string
+		if n := len(found); n > 0 {
+			says = append(says, lever.Clip(found[0], document.ScreenColumns-4))
+			if n > 1 {
+				rest = append(rest, screen.Count(n-1, "more finding"))
+			}
+		}
+		if n := len(warnings); n > 0 {
+			rest = append(rest, screen.Count(n, "warning"))
+		}
+		if rest != nil {
+			says = append(says, strings.Join(rest, " and ")+".")
+		}
 	}
-	points := document.Points(says...)
-	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{points},
-		document.Lines("", append(rest, "--all prints everything that was seen.")...)...)...))
+	if len(says) > 0 {
+		title = "Findings"
+	}
+	d.Sections = append(d.Sections, document.Titled(title, append([]document.Block{document.Points(says...)},
+		document.Lines("", append(slices.Clone(files), last)...)...)...))
 	return d
 }

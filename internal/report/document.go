@@ -47,7 +47,7 @@ func (a *Assessment) Document() *document.Document {
 	}
 	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s", a.Role, when))
 	d.Sections = append(d.Sections, pictures(a), findings(a))
-	others := check.Sections(a.Results, false)
+	others := check.Sections(a.Results, false, 0)
 	for i := range others {
 		if s := &others[i]; s.Where != document.Terminal {
 			if s.Title != check.AcceptedTitle { // never silent

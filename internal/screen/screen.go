@@ -185,16 +185,16 @@ const glued = "\uE000"
 var (
 	unitAfter = regexp.MustCompile(
 		`(\d) ((?:ns|us|ms|s|min|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
-	sizeIs   = regexp.MustCompile(`\bn = (\d)`)
-	brackets = regexp.MustCompile(`\[[^\[\]]*\]`)
+	sizeIs = regexp.MustCompile(`\bn = (\d)`)
+	whole  = regexp.MustCompile(`\[[^\[\]]*\]|"[^"]*"|'hostlab [^']*'`) // intervals, and what is to be typed
 )
 
 // WrapFigures breaks text from anywhere into lines of at most width columns, and leaves
-// numbers with their units, and intervals that fit a line, in one piece.
+// numbers with their units, and intervals and commands that fit a line, in one piece.
 func WrapFigures(s string, width int) []string {
 	s = unitAfter.ReplaceAllString(Clean(s), "${1}"+glued+"${2}")
 	s = sizeIs.ReplaceAllString(s, "n"+glued+"="+glued+"${1}")
-	s = brackets.ReplaceAllStringFunc(s, func(b string) string {
+	s = whole.ReplaceAllStringFunc(s, func(b string) string {
 		if utf8.RuneCountInString(b) > width {
 			return b
 		}

@@ -35,11 +35,28 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// What Commands prints must be the same to a shell as what it was given: a line stays one line, however long.
+// What Commands prints must be the same to a shell as what it was given, however narrow the screen.
 func TestCommands(t *testing.T) {
-	long := "echo " + strings.Repeat("a b # ", 100)
-	if got := Commands("# a comment\n" + long + "\necho \x1b[31m"); !slices.Equal(got, []string{"# a comment", long, "echo ?[31m"}) {
-		t.Errorf("Commands = %q", got)
+	const script = `printf '%s | --x # %s\n' "a  --b | c" 'it'\''s' --long=1 --more "two  words" | sed -e s/a/A/ | cat # a remark | of many words
+# a remark by itself, with a ' in it
+echo "\" --no" \\ --yes`
+	want := testkit.Must(exec.Command("sh", "-c", script).CombinedOutput())(t)
+	for columns := range 120 {
+		lines := Commands(script, columns)
+		got := testkit.Must(exec.Command("sh", "-c", strings.Join(lines, "\n")).CombinedOutput())(t)
+		if string(got) != string(want) {
+			t.Fatalf("%d columns: %q of %q, want %q", columns, got, lines, want)
+		}
+	}
+	for line, want := range map[string][]string{
+		"echo \x1b[31m":                          {"echo ?[31m"},
+		"hostlab run study --set a=1 --set b=2":  {"hostlab run study \\", "  --set a=1 \\", "  --set b=2"},
+		"echo 1 | sudo tee /proc/file # why":     {"# why", "echo 1 |", "  sudo tee /proc/file"},
+		"cat <<E\na --very long line --of it\nE": {"cat <<E", "a --very long line --of it", "E"},
+	} {
+		if got := Commands(line, 20); !slices.Equal(got, want) {
+			t.Errorf("Commands(%q) = %q, want %q", line, got, want)
+		}
 	}
 }
 
@@ -124,7 +141,7 @@ var hostile = []string{"", "-rf", "a b", "  two  spaces ", "it's", `"`, `\`, "$(
 // arrives has bash run a command with a word as it is printed, and compares what the
 // program is given.
 func arrives(t testing.TB, dir, word string) error {
-	for _, script := range []string{"stub " + Word(word) + " end # a 'remark", strings.Join(Commands("stub "+Word(word)+" end"), "\n"), "stub end " + Word(word)} {
+	for _, script := range []string{"stub " + Word(word) + " end # a 'remark", strings.Join(Commands("stub "+Word(word)+" end", 10), "\n"), "stub end " + Word(word)} {
 		if Clean(script) != strings.ReplaceAll(script, "\n", " ") {
 			t.Fatalf("a terminal would act on %q", script)
 		}

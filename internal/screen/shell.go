@@ -1,7 +1,10 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,12 +58,65 @@ func Operand(path string) string {
 	return Word(path)
 }
 
-// Commands are the lines of a script, each as it is: a line that is broken may run as two commands, or end in what was
-// a comment.
-func Commands(script string) []string {
-	lines := strings.Split(script, "\n")
-	for i, line := range lines {
-		lines[i] = Clean(line)
+// Commands are the lines of a script on so many columns. A longer line of a shell has its remark above it, and goes on
+// behind a pipe, or before an option where a backslash stands: all of them may be pasted at once.
+func Commands(script string, columns int) (out []string) {
+	for line := range strings.SplitSeq(script, "\n") {
+		line = Clean(line)
+		if fits(line, columns) || strings.Contains(script, "<<") { // what a command reads stays as it is
+			out = append(out, line)
+			continue
+		}
+		if places := bare(" "+line, " # "); places != nil {
+			for _, l := range WrapFigures(line[places[0]+len("# "):], columns-len("# ")) {
+				out = append(out, "# "+l)
+			}
+			line = strings.TrimSpace(line[:places[0]])
+		}
+		for before, head := "", ""; line != ""; before = "  " {
+			head, line = folded(line, columns-len(before))
+			out = append(out, before+head)
+		}
 	}
-	return lines
+	return out
+}
+
+// folded cuts a command at the last place that leaves it so many columns, else at the first.
+func folded(line string, columns int) (head, rest string) {
+	if fits(line, columns) {
+		return line, ""
+	}
+	places := bare(line, " | ")
+	if runtime.GOOS != "windows" { // no shell there takes a backslash so
+		places = append(places, bare(line, " --")...)
+	}
+	slices.Sort(places)
+	for _, at := range places {
+		end := " \\"
+		if strings.HasPrefix(line[at:], " | ") {
+			end = " |"
+		}
+		if next := line[:at] + end; head == "" || fits(next, columns) {
+			head, rest = next, strings.TrimPrefix(line[at+1:], "| ")
+		}
+	}
+	return cmp.Or(head, line), rest
+}
+
+// bare are the places of some text in a command that no quotes hold.
+func bare(line, text string) (places []int) {
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\\' && quote != '\'':
+			i++
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && strings.HasPrefix(line[i:], text):
+			places = append(places, i)
+		}
+	}
+	return places
 }

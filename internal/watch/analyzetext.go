@@ -134,7 +134,7 @@ func (r Range) String() string {
 func table(windows []Window) *document.Table {
 	t := &document.Table{Columns: document.Headings("minutes", "busy", "busiest quarter did", "by chance (95 %)", "n",
 		"idle CPUs", "deep", "clock"),
-		Lead: "idle CPUs: those below 5 % busy; deep: their time in deep sleep; clock: of busy CPUs, in % of the highest; n: blocks " +
+		Lead: "busiest quarter: what that of the CPUs did of all work; idle CPUs: those below 5 % busy; deep: their time in deep sleep; clock: of busy CPUs, in % of the highest; n: blocks " +
 			"of work; -: unknown"}
 	for _, w := range windows {
 		quarter, chance, n := "-", "-", "0"

@@ -14,12 +14,12 @@ import (
 )
 
 func changes(_ context.Context, r *request) (*document.Document, error) {
+	command := "'" + screen.With("hostlab fleet changes", "--store", r.Address) + "'"
 	q := r.URL.Query()
 	since := cmp.Or(q.Get("since"), "7d")
 	back, err := fleet.Days(since)
 	if err != nil || back > lookBack {
-		return nil, unusable("since takes up to 31 days, such as 7d or 36h; the command 'hostlab fleet changes' goes " +
-			"further back.")
+		return nil, unusable("since takes up to 31 days, such as 7d or 36h; the command %s goes further back.", command)
 	}
 	list := r.fleet.since(r.now.Add(-back))
 	text := strings.TrimSpace(q.Get("q"))
@@ -34,8 +34,8 @@ func changes(_ context.Context, r *request) (*document.Document, error) {
 		*says = fmt.Sprintf("%s, of what or whom the name contains %q.", strings.TrimSuffix(*says, "."), text)
 	}
 	if len(r.fleet.hosts) > 0 && r.fleet.full() {
-		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; 'hostlab fleet "+
-			"changes' has all", mostChanges)}
+		d.Warnings = []string{fmt.Sprintf("only the newest %d changes of facts, and of checks, are shown; %s has all",
+			mostChanges, command)}
 	}
 	slower := d.Sections[0] // those that became slower
 	groups := changeGroups(list)

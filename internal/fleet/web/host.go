@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/fleet"
 	"hostlab/internal/fleet/store"
+	"hostlab/internal/lever"
 	"hostlab/internal/screen"
 )
 
@@ -66,6 +68,9 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		Answer: []document.Line{{Text: r.stateOf(h)}}}
 	if h.Verdict != "" {
 		d.Answer = append(d.Answer, document.Line{Text: h.Verdict})
+		if !h.Stale(r.now, r.Stale) { // what is known comes first
+			slices.Reverse(d.Answer)
+		}
 	}
 	d.About = append(d.About, fmt.Sprintf("First document at %s UTC, last one at %s UTC.", h.First.Format(minutes),
 		h.Last.Format(minutes)))
@@ -97,11 +102,9 @@ func host(ctx context.Context, r *request) (*document.Document, error) {
 		}
 	}
 	levers := leverTable()
-	for i := range h.Levers {
-		l := &h.Levers[i]
-		data.Levers = append(data.Levers, leverJSON{Host: h.Name, Lever: *l, SecondsPerDay: l.SecondsPerDay})
-		name := leverCell(l.Name)
-		addLever(levers, name, l)
+	for _, l := range byVerdict(h.Levers) {
+		data.Levers = append(data.Levers, leverJSON{Host: h.Name, Lever: l, SecondsPerDay: l.SecondsPerDay})
+		addLever(levers, leverCell(l.Name), &l)
 	}
 	d.Data = data
 	findings := findingTable(h)
@@ -126,7 +129,9 @@ func (r *request) stateOf(h *fleet.Host) string {
 		}
 	}
 	found := "no findings"
-	if len(counts) > 0 {
+	if notes := n[check.Info.String()]; notes > 0 && len(counts) == 1 {
+		found = screen.Count(notes, "note") + " and no graver finding"
+	} else if len(counts) > 0 {
 		found = screen.Count(len(h.Findings), "finding") + ": " + strings.Join(counts, ", ")
 	}
 	age := screen.Lasting(max(r.now.Sub(h.Last), 0))
@@ -137,10 +142,26 @@ func (r *request) stateOf(h *fleet.Host) string {
 	return fmt.Sprintf("%s sent its last document %s ago and has %s.", h.Name, age, found)
 }
 
+// byVerdict has levers that ask for action first, and of those the ones that likely save most.
+func byVerdict(list []fleet.Lever) []fleet.Lever {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b fleet.Lever) int {
+		saves := func(l fleet.Lever) float64 {
+			if l.SecondsPerDay == nil {
+				return -1
+			}
+			return *l.SecondsPerDay
+		}
+		return cmp.Or(slices.Index(lever.Verdicts, a.Verdict)-slices.Index(lever.Verdicts, b.Verdict),
+			cmp.Compare(saves(b), saves(a)))
+	})
+	return list
+}
+
 // findingTable has a host's findings, the worst first.
 func findingTable(h *fleet.Host) *document.Table {
 	t := &document.Table{Columns: document.Headings("check").Names("problem", "severity",
-		"role").Wholes("since").Names("what was read")}
+		"role").Wholes("since").Names("what it says")}
 	list := slices.Clone(h.Findings)
 	slices.SortStableFunc(list, func(a, b fleet.Held) int { return rank(b.Severity) - rank(a.Severity) })
 	for _, f := range list {
@@ -151,7 +172,7 @@ func findingTable(h *fleet.Host) *document.Table {
 }
 
 // looks are lines of remedies that only look, and change nothing.
-var looks = regexp.MustCompile(`(?m)^(hostlab assess|grep)\b[^#\n]*\n?`)
+var looks = regexp.MustCompile(`(?m)^(hostlab assess|grep)\b.*\n?`)
 
 // remedyBlocks are what to do about a host's findings, in the order of their table.
 func remedyBlocks(t *document.Table, remedies map[string]string) (out document.Commands) {

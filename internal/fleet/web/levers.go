@@ -152,7 +152,7 @@ func oneCheck(ctx context.Context, r *request) (*document.Document, error) {
 	}
 	fleet.AcceptHeld(list, r.fleet.exceptions, r.fleet.hosts, r.now, r.Stale)
 	t := &document.Table{Columns: document.Headings("host").Names("status", "severity",
-		"role").Wholes("since").Names("what was read")}
+		"role").Wholes("since").Names("what it says")}
 	found, known := fleet.CountHeld(list)
 	d := &document.Document{Name: "fleet"}
 	if r.whole {

@@ -69,7 +69,7 @@ func overview(ctx context.Context, r *request) (*document.Document, error) {
 	r.brief(changed, 8, "All changes", "/changes")
 	if w := sum.Worst; w != nil {
 		d.Sections[0].Blocks = append(d.Sections[0].Blocks, document.Links{Label: fleet.Begin,
-			List: []document.Link{{Text: w.Host, URL: "/hosts/" + segment(w.Host)}}})
+			List: []document.Link{{Text: "All about " + w.Host, URL: "/hosts/" + segment(w.Host)}}})
 	}
 	d.Sections = slices.Concat(d.Sections[:1], []document.Section{document.Titled("Hosts", r.tally(ctx))}, d.Sections[1:],
 		[]document.Section{

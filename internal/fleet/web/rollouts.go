@@ -33,7 +33,7 @@ func rollouts(ctx context.Context, r *request) (*document.Document, error) {
 	// A list of fewer plans is not the last answer to this one: the one who has just made a plan looks for it.
 	made, _, err := r.plans.of(strconv.FormatInt(r.fleet.plans, 10)).get(ctx, r,
 		func(ctx context.Context) (*document.Document, error) {
-			return planList(ctx, r.Store)
+			return planList(ctx, r.Store, r.Address)
 		})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func rollouts(ctx context.Context, r *request) (*document.Document, error) {
 	return r.own(made, func(*document.Table) {})
 }
 
-func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
+func planList(ctx context.Context, s *store.Store, address string) (*document.Document, error) {
 	plans, all, err := s.Plans(ctx, shownRollouts)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,8 @@ func planList(ctx context.Context, s *store.Store) (*document.Document, error) {
 		t.Row(document.Cell{Text: row.Change, Link: "/rollouts/" + d.Hash}, row.Made, row.Hosts, row.Waves, row.State)
 		rows = append(rows, row)
 	}
-	answer := "No roll-out is planned. 'hostlab fleet rollout plan' makes a plan and keeps it here."
+	answer := "No roll-out is planned. '" + screen.With("hostlab fleet rollout plan", "--store", address) +
+		"' makes a plan and keeps it here."
 	if all > 0 {
 		answer = screen.Plural(all, "roll-out is planned", "roll-outs are planned") +
 			". Each page says which waves are done, and what the gates say."

@@ -141,6 +141,31 @@ func (s *Set) values(d analysis.Difference) string {
 	return strings.Join(order, " | ")
 }
 
+// beside are the first primary effects of several experiments, in a sentence each.
+func (s *Set) beside() (out []document.Line) {
+	for _, row := range s.compare().Rows {
+		var each []string
+		primary := false
+		for i, e := range row.Effects {
+			if e != nil {
+				primary = primary || e.Primary()
+				each = append(each, amount(e.Value, &e.Response)+" in "+s.Reports[i].Dir)
+			}
+		}
+		if primary && len(out) < topSentences {
+			notes := ""
+			if len(row.Notes) > 0 {
+				notes = "; " + row.Notes[0]
+			}
+			out = append(out, document.Line{Text: row.Name + ": " + strings.Join(each, ", ") + notes + "."})
+		}
+	}
+	if out == nil {
+		out = []document.Line{{Text: "The experiments have no primary effect that can be compared."}}
+	}
+	return out
+}
+
 // compared are the same effects of several experiments below each other, and then what
 // speaks against comparing them.
 func (s *Set) compared() []document.Section {
@@ -160,6 +185,6 @@ func (s *Set) compared() []document.Section {
 			notes = nil
 		}
 	}
-	return []document.Section{document.Titled("The same effects side by side", t),
-		document.Titled("Not the same in all of them", document.Points(c.Warnings...)).Closed()}
+	return []document.Section{document.Titled(sameTitle, t),
+		document.Titled(differTitle, document.Points(c.Warnings...)).Closed()}
 }

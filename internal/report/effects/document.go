@@ -46,9 +46,9 @@ func (s *Set) Document() *document.Document {
 		d.Sections = r.sections("e0")
 	} else {
 		d.Title = fmt.Sprintf("%d experiments compared", len(s.Reports))
-		d.Answer = []document.Line{{Text: fmt.Sprintf(
-			"Comparison of %d experiments: each effect is judged by itself, nothing is "+
-				"pooled.", len(s.Reports))}}
+		d.Answer = s.beside()
+		d.About = []string{fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is pooled.",
+			len(s.Reports))}
 		d.Sections = s.compared()
 		for i := range s.Reports {
 			d.Sections = append(d.Sections, s.Reports[i].compared(fmt.Sprintf("Experiment %d", i+1), fmt.Sprintf("e%d", i))...)
@@ -79,7 +79,11 @@ func (r *Report) about() []string {
 	if x.Title != "" && x.Title != x.Name {
 		parts[0] += ": " + x.Title
 	}
-	parts = append(parts, "workload "+x.Workload)
+	if run := x.Parameters["run"]; run != "" { // what a reader would type
+		parts = append(parts, "command "+screen.Cut(run, 120))
+	} else {
+		parts = append(parts, "workload "+x.Workload)
+	}
 	if h := x.Host["hostname"]; h != "" {
 		parts = append(parts, "on "+h)
 	}
@@ -162,9 +166,9 @@ func (r *Report) sections(key string) []document.Section {
 		study = document.Commands{{Line: studyText(r.Study)}}
 	}
 	return append(append(append(r.section(key), r.time()), r.effects()...),
-		document.Titled("Ended early, to be safe", early(a)),
-		document.Titled("Noise floor (A/A)", floors),
-		document.Titled("What deciding would take", takes),
+		document.Titled(harmTitle, early(a)),
+		document.Titled(floorTitle, floors),
+		document.Titled(takesTitle, takes),
 		document.Titled("Pictures", pictures...).On(document.Page),
 		document.Titled("Next", r.steps()),
 		document.Titled("More", left, r.toSend()).On(document.Terminal),
@@ -197,11 +201,11 @@ func (r *Report) effects() []document.Section {
 		}
 	}
 	return []document.Section{
-		document.Titled("Effects", effectTable(x, "An effect counts where its whole interval lies beyond "+leastOf(main)+".", main)),
+		document.Titled(effectsTitle, effectTable(x, "An effect counts where its whole interval lies beyond "+leastOf(main)+".", main)),
 		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.",
 			rest)).On(document.Page).Closed(),
 		document.Titled("Interactions", effectTable(x, interactionLead(inter), inter)),
-		document.Titled("About the intervals", document.Lines(document.Quiet, footnotes(x, a)...)...)}
+		document.Titled(intervalsTitle, document.Lines(document.Quiet, footnotes(x, a)...)...)}
 }
 
 // abridged reports whether secondary effects stand back: a section of the report has them

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/analysis"
+	docs "hostlab/internal/document"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/testkit"
 	"hostlab/internal/testkit/pages"
@@ -159,6 +160,28 @@ func TestTextGolden(t *testing.T) {
 	for _, name := range []string{"gzip", "live", "harmed", "adjusted", "null", "noisy", "running", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-harm", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-alike"} {
 		testkit.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
 	}
+}
+
+// TestOneScreen: without --all a report has at most 40 lines of 80 columns, its answer first and last, and a command for the rest.
+func TestOneScreen(t *testing.T) {
+	for name, sample := range samples {
+		set := sample()
+		brief := string(written(t, set, func(w io.Writer, s *effects.Set) error {
+			return docs.WriteText(w, s.Brief(), docs.TextOptions{Rows: docs.Rows})
+		}))
+		rows := docs.Folded(brief, docs.ScreenColumns)
+		if rows > docs.ScreenLines && name != "hostile" { // whose names alone take a screen
+			t.Errorf("%s: %d rows:\n%s", name, rows, brief)
+		}
+		answer, _, _ := strings.Cut(brief, "\n\n")
+		if long := text(t, name, effects.Options{}); len(brief) < len(long) && (!strings.Contains(strings.Join(strings.Fields(brief), " "), " --all") ||
+			rows > docs.Rows && !strings.HasSuffix(brief, answer+"\n")) {
+			t.Errorf("%s has no way to all, or no answer at its end:\n%s", name, brief)
+		}
+	}
+	testkit.Equal(t, filepath.Join("testdata", "brief.txt"), string(written(t, samples["dialog"](), func(w io.Writer, s *effects.Set) error {
+		return docs.WriteText(w, s.Brief(), docs.TextOptions{Rows: docs.Rows})
+	})))
 }
 
 func TestOutcome(t *testing.T) {

@@ -220,7 +220,7 @@ func TestNextKeepsHostileNamesData(t *testing.T) {
 		r := Report{Dir: name, Restore: true, Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
 		for _, s := range append(r.steps(), r.toSend()...) {
 			testkit.Intact(t, s.Line, name)
-			testkit.Intact(t, strings.Join(screen.Commands(s.Line), "\n"), name)
+			testkit.Intact(t, strings.Join(screen.Commands(s.Line, 40), "\n"), name)
 		}
 	}
 }

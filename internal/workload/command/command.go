@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"hostlab/internal/workload"
@@ -58,6 +59,16 @@ func (Workload) Describe() workload.Description {
 
 func (w Workload) Validate(cfg workload.Config) error {
 	_, err := w.check(cfg)
+	return err
+}
+
+// Needs looks for a program that PATH has to hold. One of levels, and one by its path, is looked for at each run.
+func (Workload) Needs(_ context.Context, params workload.Params) error {
+	p := params.(*Params)
+	if len(p.Run) == 0 || strings.ContainsAny(string(p.Run[0]), `/\{`) {
+		return nil
+	}
+	_, err := find(string(p.Run[0]), "")
 	return err
 }
 
