@@ -193,7 +193,7 @@ func (p Pause) Text() string {
 	case p.Suspended >= p.Limit():
 		return fmt.Sprintf("the machine was suspended for %s during the run", p.Suspended.Round(time.Second/10))
 	case p.Stopped >= p.Limit():
-		return fmt.Sprintf("hostlab was stopped for %s during the run (SIGSTOP, Ctrl-Z, a debugger, or a frozen cgroup)",
+		return fmt.Sprintf("hostlab did not run for %s during the run (SIGSTOP, Ctrl-Z, a debugger, a frozen cgroup, or no CPU)",
 			p.Stopped.Round(time.Second/10))
 	}
 	return ""

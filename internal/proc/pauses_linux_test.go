@@ -24,10 +24,10 @@ func TestGap(t *testing.T) {
 	}{
 		"on time":                       {at(0.25, 0.25, 0.2, 0), false, ""},
 		"a little late":                 {at(0.9, 0.9, 0, 0), false, ""},
-		"stopped":                       {at(5.1, 5.1, 0.01, 0.001), false, "hostlab was stopped for 5s"},
+		"stopped":                       {at(5.1, 5.1, 0.01, 0.001), false, "hostlab did not run for 5s"},
 		"others had the CPUs":           {at(5.25, 5.25, 0.01, 4.9), false, ""},
 		"its own threads had the CPUs":  {at(5.25, 5.25, 9, 0.1), false, ""},
-		"stopped for a short while":     {at(0.7, 0.7, 0.01, 0.001), true, "hostlab was stopped for 600ms"},
+		"stopped for a short while":     {at(0.7, 0.7, 0.01, 0.001), true, "hostlab did not run for 600ms"},
 		"continued, and not late":       {at(0.15, 0.15, 0, 0), true, ""},
 		"the machine was suspended":     {at(0.25, 3600.25, 0, 0), false, "the machine was suspended for 1h0m0s"},
 		"clocks read one after another": {at(0.25, 0.2501, 0, 0), false, ""},

@@ -67,7 +67,7 @@ func stopFor(t *testing.T, lasts time.Duration) {
 		if run.Status != result.Void {
 			continue
 		}
-		if void++; i != 2 || !strings.Contains(run.Reason, "hostlab was stopped for ") ||
+		if void++; i != 2 || !strings.Contains(run.Reason, "hostlab did not run for ") ||
 			run.Conditions[paused] < 0.5*lasts.Seconds() {
 			t.Errorf("run %d is void: %s (%v)", i, run.Reason, run.Conditions)
 		}

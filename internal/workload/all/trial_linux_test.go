@@ -56,7 +56,7 @@ func TestWorkloadStopped(t *testing.T) {
 	b := testkit.Must(os.ReadFile(filepath.Join(dir, "report")))(t)
 	var rep Report
 	testkit.OK(t, json.Unmarshal(b, &rep))
-	if rep.LeftOut != 1 || !strings.Contains(strings.Join(rep.Warnings, "\n"), "is left out: hostlab was stopped for ") {
+	if rep.LeftOut != 1 || !strings.Contains(strings.Join(rep.Warnings, "\n"), "is left out: hostlab did not run for ") {
 		t.Errorf("%d left out: %q", rep.LeftOut, rep.Warnings)
 	}
 	for _, r := range rep.Responses {
