@@ -198,6 +198,9 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 		k.say("nothing is kept: "+screen.OneLine(err), "")
 		return nil
 	}
+	if k.n%recorded == 1 { // what the recorder takes is not needed in the others
+		proc.Shed()
+	}
 	if k.say("", k.Service+" is kept again"); news != "" {
 		k.tell(t.of.Name + ": " + news)
 	}
