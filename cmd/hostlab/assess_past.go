@@ -218,6 +218,9 @@ func (o *assessOptions) before(ctx context.Context, std streams) (*assess.Minute
 		}
 		return o.dayBefore(ctx, from, to)
 	}
+	if ring.Is(o.compare) {
+		return nil, usagef("--compare %s is a ring: name a file of --save, or %s", screen.Word(o.compare), yesterday)
+	}
 	a, err := read(ctx, std, &machine{root: o.compare, flag: "--compare"})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +30,7 @@ func label(f reflect.StructField) string {
 func factText(f AnyFact, field reflect.StructField) string {
 	value, unit, _, state, why := f.Any()
 	share, ok := value.(float64)
+	list, isList := value.([]int)
 	switch {
 	case why == NoLimit:
 		return why
@@ -42,6 +42,8 @@ func factText(f AnyFact, field reflect.StructField) string {
 		return string(state) + ": " + why
 	case ok && field.Tag.Get("show") == "percent":
 		return result.Format(100*share, "%")
+	case isList && strings.HasSuffix(field.Tag.Get("read"), " words"): // numbers that are no CPUs
+		return strings.Trim(fmt.Sprint(list), "[]")
 	}
 	return valueText(value, unit)
 }
@@ -114,13 +116,10 @@ func cpuList(list []int) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	s := strings.Trim(fmt.Sprint(list), "[]")
-	if slices.IsSorted(list) {
-		s = FormatList(list)
-	}
+	s := FormatList(list)
 	if len(s) <= most {
 		return s
 	}
-	s = s[:strings.LastIndexAny(s[:most-20], ", ")]
+	s = s[:strings.LastIndex(s[:most-20], ",")]
 	return fmt.Sprintf("%s,... (%d in all)", s, len(list))
 }

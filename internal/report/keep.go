@@ -92,9 +92,9 @@ type keeper struct {
 	into    *ring.Writer
 	tell    func(string)
 	facts   *host.Facts
-	at      *target // nil: the service is not there
-	found   bool    // it was, once
-	n       int     // stretches
+	at      *target          // nil: the service is not there
+	last    *service.Service // that was there; nil: none yet
+	n       int              // stretches
 	bands   *bands
 	metrics *Metrics // nil: nobody reads them
 	trouble string
@@ -132,20 +132,20 @@ func (k *keeper) reach(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil //nolint:nilerr // it was to end
-	case err != nil && !k.found:
+	case err != nil && k.last == nil:
 		return err
 	case err != nil:
 		k.say(k.waits(), "")
 		return nil //nolint:nilerr // that was said
 	}
-	k.at, k.facts, k.found = t, facts, true
+	k.at, k.facts, k.last = t, facts, t.of
 	return nil
 }
 
 // over reports that it was a process by its number, and has ended: another may have that number next.
 func (k *keeper) over() bool {
 	spec, err := service.Parse(k.Service)
-	if err != nil || spec.Kind != service.Process || k.at != nil {
+	if err != nil || spec.Kind != service.Process || k.at != nil || !k.last.Ended() {
 		return false
 	}
 	k.tell("process " + spec.Name + " has ended, and so does this")
@@ -157,8 +157,13 @@ func (k *keeper) waits() string {
 	return "waiting for " + k.Service + ", which has ended or cannot be reached"
 }
 
-// stretch watches once.
+// stretch watches once. A server that gave no session, as while it starts, is asked for one again ten seconds later, and
+// then every five minutes.
 func (k *keeper) stretch(ctx context.Context, began time.Time) error {
+	if k.at != nil && k.at.source == nil && k.n%(5*recorded) == 1 && k.at.of.Server(k.facts.Servers()) != nil {
+		k.at.close()
+		k.at = nil
+	}
 	if k.at == nil {
 		if err := k.reach(ctx); err != nil || k.at == nil {
 			return err
@@ -197,6 +202,9 @@ func (k *keeper) stretch(ctx context.Context, began time.Time) error {
 	if err != nil {
 		k.say("nothing is kept: "+screen.OneLine(err), "")
 		return nil
+	}
+	if k.n%(5*recorded) == 1 { // first, what the start took
+		proc.Shed()
 	}
 	if k.say("", k.Service+" is kept again"); news != "" {
 		k.tell(t.of.Name + ": " + news)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,24 @@ func kept(t *testing.T, at func(i int) time.Time, n int, of func(i int) (transac
 }
 
 func steadily(i int) time.Time { return midnight.Add(time.Duration(i) * KeptFor) }
+
+// TestOver: a ring of a process ends with that process, and not with a session of it.
+func TestOver(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	testkit.Start(t, cmd)
+	said := []string{}
+	k := &keeper{tell: func(text string) { said = append(said, text) }}
+	k.Service = fmt.Sprintf("pid:%d", cmd.Process.Pid)
+	k.last = testkit.Must(testkit.Must(service.Parse(k.Service))(t).Find(nil, nil))(t)
+	if k.over() || len(said) > 0 {
+		t.Errorf("it runs: %q", said)
+	}
+	testkit.OK(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	if !k.over() || len(said) != 1 {
+		t.Errorf("it has ended: %q", said)
+	}
+}
 
 // TestWorst finds the slow minutes of two hours, and not the quiet ones in which two transactions took long.
 func TestWorst(t *testing.T) {

@@ -248,7 +248,7 @@ func (w *Writer) pack(f file) (err error) {
 	if err != nil {
 		return err
 	}
-	z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+	z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // 3 MB, and 17 by default
 	if err == nil {
 		_, err = io.Copy(z, in)
 		err = errors.Join(err, z.Close(), out.Sync())

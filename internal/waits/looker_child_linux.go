@@ -67,6 +67,7 @@ func serve(b *board, parent uintptr) {
 		}
 	}
 	call(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, 1, 0, 0) // without it wake-ups only look later
+	forget(b)
 	for {
 		if id, _ := call(unix.SYS_GETPPID, 0, 0, 0, 0); id != parent {
 			call(unix.SYS_EXIT_GROUP, 0, 0, 0, 0)
@@ -81,6 +82,24 @@ func serve(b *board, parent uintptr) {
 		}
 		rest := unix.Timespec{Sec: left / 1e9, Nsec: left % 1e9}
 		call(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.turn)), futexWait, uintptr(ours), uintptr(unsafe.Pointer(&rest)))
+	}
+}
+
+// forget gives up what is spare, but for the stack, which is a part of the heap: 64 KiB above and below what is in use.
+//
+//go:nosplit
+//go:norace
+func forget(b *board) {
+	const most = 64 << 10 // a page has at most
+	var here byte
+	low := uintptr(unsafe.Pointer(&here))&^(most-1) - most
+	for i := range b.spares {
+		from, to := b.spare[i].from, b.spare[i].to
+		if from < low+3*most && low < to {
+			call(unix.SYS_MADVISE, from, max(low, from)-from, unix.MADV_DONTNEED, 0)
+			from = min(low+3*most, to)
+		}
+		call(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED, 0)
 	}
 }
 

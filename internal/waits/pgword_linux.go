@@ -1,14 +1,12 @@
 package waits
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hostlab/internal/proc"
 	"io"
 	"io/fs"
 	"math"
@@ -20,6 +18,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // Words reads the words in which PostgreSQL's processes say what they wait for, from their memory: no statement runs on
@@ -202,20 +202,14 @@ func loadBase(pid int) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	list, err := proc.Maps(pid)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 6 || strings.Join(fields[5:], " ") != exe {
-			continue
+	for _, m := range list {
+		if m.Name == exe {
+			return m.From - m.Offset, nil
 		}
-		from, _, _ := strings.Cut(fields[0], "-")
-		base, err1 := strconv.ParseUint(from, 16, 64)
-		offset, err2 := strconv.ParseUint(fields[2], 16, 64)
-		return base - offset, errors.Join(err1, err2)
 	}
 	return 0, errors.New("its program is not where its memory says")
 }

@@ -77,6 +77,12 @@ func TestLooks(t *testing.T) {
 	if open := testkit.Must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.looker.pid)))(t); len(open) == 0 || len(open) > len(pids) {
 		t.Errorf("the child has %d descriptors open for %d processes", len(open), len(pids))
 	}
+	status, anonymous := testkit.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", w.looker.pid)))(t), 0
+	_, after, _ := strings.Cut(string(status), "RssAnon:")
+	_, _ = fmt.Sscan(after, &anonymous)
+	if anonymous == 0 || anonymous > 4000 { // with Go's heap, it has 6,000, and 9,000 beside a ring
+		t.Errorf("the child has %d kB of its own", anonymous)
+	}
 	if w.CPU() <= 0 {
 		t.Error("looks took no CPU time")
 	}

@@ -21,12 +21,12 @@ import (
 	"hostlab/internal/worker"
 )
 
-// postgres watches PostgreSQL's build for Windows: while a session that has locked a row sleeps and others want it, while
-// two sessions compute, and while four commit to a slow disk.
+// postgres watches PostgreSQL's build for Windows, which is a service: while a session that has locked a row sleeps and others
+// want it, while two sessions compute, and while four commit to a slow disk.
 func (w *wine) postgres(t *testing.T) {
 	w.begin(t)
 	w.setCounters(t, watched)
-	const name = "postgres-15-windows"
+	const name, service = "postgres-15-windows", "postgresql-x64-15"
 	if out, err := exec.Command("../servers.sh", name).CombinedOutput(); err != nil {
 		t.Fatalf("servers.sh %s: %v: %s", name, err, out)
 	}
@@ -40,8 +40,14 @@ func (w *wine) postgres(t *testing.T) {
 	}
 	testkit.OK(t, server("initdb.exe", "-D", data, "-A", "trust", "-U", "postgres", "--locale=C", "--no-sync").Run())
 	t.Cleanup(func() { _ = server("pg_ctl.exe", "-D", data, "-m", "immediate", "stop").Run() })
-	testkit.OK(t, server("pg_ctl.exe", "-D", data, "-w", "-t", "80", "-l", data+`\log`, "-o", fmt.Sprintf("-h 127.0.0.1 -p %d -c wal_sync_method=fsync", port), "start").Run())
+	testkit.OK(t, server("pg_ctl.exe", "register", "-N", service, "-D", data, "-S", "demand", "-o", fmt.Sprintf("-h 127.0.0.1 -p %d -c wal_sync_method=fsync", port)).Run())
+	w.boot(t) // as for burn
 	dsn := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+	w.within(t, "the service does not start", func() bool {
+		_ = w.command(wine64, "sc", "start", service).Run()
+		c, err := pgx.Connect(t.Context(), dsn)
+		return err == nil && c.Close(t.Context()) == nil
+	})
 	// do runs a statement again and again in sessions of its own, and returns what ends them.
 	do := func(sessions int, statement string) (end func()) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -69,6 +75,7 @@ func (w *wine) postgres(t *testing.T) {
 	computes := do(2, "select count(i) from (select generate_series(1, 1000000) as i) numbers")
 	w.try(t, 0, `PostgreSQL computes for [0-9.]+ %`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "10s", "--out", "-")
 	w.try(t, 0, `not a database that hostlab finds on Windows`, "", "assess", "--only", "service", "--service", "postgres", "--for", "2s", "--all", "--out", "-")
+	w.try(t, 0, "Service "+service+" computes for 100 %.*--dsn shows the sessions of one", "", "assess", "--only", "service", "--service", "service:"+service, "--for", "6s", "--out", "-")
 	computes()
 	commits := do(4, "insert into stock values (2)")
 	w.try(t, 0, `PostgreSQL waits [0-9.]+ % of its active time for the log(; [a-zA-Z0-9., %]+)?\. Use a faster log device`, "", "assess", "--only", "service", "--dsn", dsn, "--for", "10s", "--out", "-")
