@@ -230,7 +230,8 @@ type Requests struct {
 	Connections int             // of clients, with those that nobody has taken yet
 	Unread      int             // of them, with something that nobody has read yet
 	AtWork      Open            // that clients wait for: over TCP, in this network
-	Asked       map[string]Open // that a server is to answer, by its address; likewise
+	Asked       map[string]Open // that a server is to answer, by its address
+	Kept        int             // connections to servers over Unix sockets of which it does not show whether one asks
 }
 
 // Opened are connections that clients open, a second.

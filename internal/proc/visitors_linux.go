@@ -10,6 +10,7 @@ import (
 // Visitors looks at the connections of processes again and again.
 type Visitors struct {
 	seen         map[uint64]bool    // of TCP, at the last look; nil: there was none
+	kept         map[uint64]bool    // of Unix sockets to servers, likewise
 	ours, others float64            // of those that came between looks
 	ports        map[uint64]bool    // on which anybody listens: it is ours
 	to           map[string]float64 // of those that were opened between looks, by server; "": by others
@@ -56,8 +57,9 @@ const again = 8
 // unix lists connections over Unix sockets, and again at once, so that those show which came in between.
 func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 	names, before := map[string]bool{}, map[uint64]bool{}
-	began := time.Now()
-	for _, x := range unixSockets() {
+	began, all := time.Now(), unixSockets()
+	v.asks(r, all, own)
+	for _, x := range all {
 		before[x.inode] = true
 		switch {
 		case !own[x.inode]:
@@ -82,6 +84,28 @@ func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 		}
 	}
 	v.between += last.Sub(began)
+}
+
+// asks counts connections to servers over Unix sockets. A server that has not taken one, or has not read it, is asked;
+// so it is by one that came since the last look: who keeps none open has opened it for a request.
+func (v *Visitors) asks(r *Requests, all []unixSocket, own map[uint64]bool) {
+	before, servers, unread := v.kept, askedUnix(all), map[uint64]int{}
+	v.kept = map[uint64]bool{}
+	for _, x := range all {
+		unread[x.inode] = x.unread
+	}
+	for _, x := range all {
+		server := servers[x.inode]
+		if server == "" || !own[x.inode] || x.datagrams || x.unread > 0 { // its answer is there
+			continue
+		}
+		v.kept[x.inode] = true
+		if x.peer != 0 && unread[x.peer] == 0 && (before == nil || before[x.inode]) {
+			r.Kept++
+			continue
+		}
+		r.ask(server, Open{Asked: 1})
+	}
 }
 
 // cameTo reports a connection that a server has accepted which listens at one of some names.
@@ -218,11 +242,15 @@ func (r *Requests) connection(x *inetSocket, server string) {
 	case server == "":
 		r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
 	default:
-		if r.Asked == nil {
-			r.Asked = map[string]Open{}
-		}
-		r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
+		r.ask(server, open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
 	}
+}
+
+func (r *Requests) ask(server string, o Open) {
+	if r.Asked == nil {
+		r.Asked = map[string]Open{}
+	}
+	r.Asked[server] = r.Asked[server].Add(o)
 }
 
 // counted is from how many requests on their segments tell which end is next, where every one is one segment and every

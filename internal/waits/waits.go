@@ -44,6 +44,15 @@ type Thread struct {
 	PID, TID int
 }
 
+// Call is a system call by its number, and its first argument; -1: none, as where a page of memory is missing.
+type Call struct {
+	Number int64
+	First  uint64
+}
+
+// Ends are who has the other ends of pipes and sockets, as far as that was looked up.
+type Ends map[string]string
+
 // Missed are looks at a server's memory that saw nothing, and the time that they stood for.
 type Missed struct {
 	Looks int
