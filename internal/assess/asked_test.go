@@ -27,7 +27,7 @@ func TestAsked(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 3})
 	m.Connected, m.Service.Name = false, "shop"
 	m.Report.Elapsed, m.Report.Busy = 11, 11
-	for _, p := range b.parts() {
+	for _, p := range b.parts(false) {
 		if p.Name == explain.Peers && (p.Seconds != 8 || p.Share.Low >= 8 || p.Share.High <= 8) {
 			t.Errorf("%+v", p)
 		}

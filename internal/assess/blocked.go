@@ -21,6 +21,7 @@ type blocked struct {
 	// holders are how often processes held the lock of a file that the service waited for.
 	holders map[int]int
 	next    time.Time // that they are looked at
+	fuse    map[string]fileServer
 }
 
 // Between two looks, at least: 3,000 in a minute. Looking takes at most a part of one CPU.
@@ -47,8 +48,9 @@ func (b *blocked) watch(ctx context.Context, s *service.Service, lasts time.Dura
 }
 
 // parts are those of a service that tells no sessions: what its threads waited for until a device had done it, or a
-// server had answered. Waits for locks, clients and timers are none: an idle pool waits as they do.
-func (b *blocked) parts() (list []explain.Part) {
+// server had answered. Waits for locks, clients and timers are none: an idle pool waits as they do. short: it reached a
+// limit of its memory, so that it reads pages again which it had.
+func (b *blocked) parts(short bool) (list []explain.Part) {
 	if b.tally == nil || b.tally.N == 0 { // as on Windows
 		return nil
 	}
@@ -75,9 +77,10 @@ func (b *blocked) parts() (list []explain.Part) {
 			return nil // this user may not look
 		case w.Kind == waits.Sync, w.Kind == waits.Write && w.Blocked && synced[w.On]: // the latter waits for the former of another thread
 			seconds[explain.LogWait] += s
-		case w.Kind == waits.Read && w.Blocked, w.Kind == waits.AsyncIO && w.Blocked:
+		case w.Kind == waits.Read && (w.Blocked || b.served(w.On)), w.Kind == waits.AsyncIO && w.Blocked,
+			w.Kind == waits.Fault && !short:
 			seconds[explain.DataReads] += s
-		case w.Blocked, w.Kind == waits.Push: // a write, or a page of memory; or another one has to read
+		case w.Blocked, w.Kind == waits.Path, b.pushes(w), w.Kind == waits.Write && b.served(w.On):
 			seconds[explain.OtherWaits] += s
 		}
 	}

@@ -263,7 +263,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 	if m.Report = rep; m.Connected {
 		m.Stopped = w.halts.stopped()
 	} else {
-		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
+		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(m.short()), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
 		members := w.of.Members()
 		m.Asked, m.Report.Missing = w.blocked.asked(members), rep.Missing
@@ -271,6 +271,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		m.Child, m.Reader, m.Keeper = w.blocked.child(), w.blocked.reader(members), w.blocked.keeper(members)
+		m.Files = w.blocked.onFiles(members)
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

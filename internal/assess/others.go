@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
 	"hostlab/internal/proc"
@@ -30,14 +31,14 @@ type Other struct {
 	Held    int     `json:"held"`
 }
 
-// longest is what threads waited for longest in a kind of waits.
-func (b *blocked) longest(kind waits.Kind, is func(on string) bool) (o Other) {
+// longest is what threads waited for longest in some waits.
+func (b *blocked) longest(is func(w waits.Wait) bool) (o Other) {
 	if b.tally == nil {
 		return o
 	}
 	all := map[string]float64{}
 	for w, s := range b.tally.ByWait() {
-		if w.Kind == kind && w.On != "" && is(w.On) {
+		if w.On != "" && is(w) {
 			all[w.On] += s
 		}
 	}
@@ -59,14 +60,14 @@ func (o *Other) is(pid int, members []int) {
 
 // reader is who reads what the service's threads wait to send; nil: they do not.
 func (b *blocked) reader(members []int) *Other {
-	o := b.longest(waits.Push, func(string) bool { return true })
+	o := b.longest(b.pushes)
 	if o.Seconds <= 0 {
 		return nil
 	}
 	switch {
-	case strings.HasPrefix(o.On, "pipe:"):
+	case !strings.HasPrefix(o.On, "socket:"):
 		o.is(proc.Reader(o.On), members)
-	case strings.HasPrefix(o.On, "socket:"):
+	default:
 		for id, looks := range b.tally.Looks {
 			if looks[waits.Wait{Kind: waits.Push, On: o.On}] > 0 {
 				var pid int
@@ -76,13 +77,21 @@ func (b *blocked) reader(members []int) *Other {
 			}
 		}
 	}
-	o.On, _, _ = strings.Cut(o.On, ":")
+	if o.On, _, _ = strings.Cut(o.On, ":"); strings.HasPrefix(o.On, "/") {
+		o.On = "FIFO"
+	}
 	return &o
+}
+
+// pushes is a wait until another one takes what it is sent. A write to a file that a signal may end is one to a FIFO, or
+// to who serves its file system.
+func (b *blocked) pushes(w waits.Wait) bool {
+	return w.Kind == waits.Push || w.Kind == waits.Write && !w.Blocked && strings.HasPrefix(w.On, "/") && !b.served(w.On)
 }
 
 // keeper is who holds the lock of a file that the service's threads wait for; nil: they wait for none.
 func (b *blocked) keeper(members []int) *Other {
-	o := b.longest(waits.Lock, func(on string) bool { return strings.HasPrefix(on, "/") })
+	o := b.longest(func(w waits.Wait) bool { return w.Kind == waits.Lock && strings.HasPrefix(w.On, "/") })
 	if o.Seconds <= 0 {
 		return nil
 	}
@@ -152,6 +161,46 @@ func (m *Minute) queues() []explain.Finding {
 			screen.Clean(o.On)),
 		Whole: true, More: []string{fmt.Sprintf("at %d of %d looks %s held it", o.Held, o.Looks, o.called())},
 		Step: "have that hold it for less time" + o.next()}}
+}
+
+// enders is another program whose doing ends most waits for locks of a service that tells no sessions; nil: none does.
+func (m *Minute) enders() *Other {
+	if m.Connected || !m.follows(explain.Locks) {
+		return nil
+	}
+	share, most, did := map[int]float64{}, 0, map[int]chain.Kind{}
+	for _, e := range m.Ends.Ends(explain.Locks) {
+		if of := m.owner(e.PID); of != OfOthers && of != OfClients || e.Kind == chain.Ready || e.Kind == chain.Unseen {
+			continue
+		}
+		if did[e.PID] == "" { // the longest first
+			did[e.PID] = e.Kind
+			share[e.PID] = m.Ends.Share(explain.Locks, func(x chain.End) bool { return x.PID == e.PID && x.Kind != chain.Ready }).Value
+		}
+		if share[e.PID] > share[most] {
+			most = e.PID
+		}
+	}
+	if share[most] < half {
+		return nil
+	}
+	o := &Other{On: ended[did[most]], Seconds: share[most] * m.Report.Part(explain.Locks).Seconds}
+	o.is(most, nil)
+	return o
+}
+
+// ender says so.
+func (m *Minute) ender() []explain.Finding {
+	o := m.Ender
+	if o == nil || o.PID == 0 || m.Report.Busy <= 0 || len(m.queues()) > 0 { // which says more
+		return nil
+	}
+	locks, share := m.share(explain.Locks), lever.Unit(o.Seconds/m.Report.Busy)
+	return []explain.Finding{{Parameter: "holder of a lock", Part: explain.Locks, Number: o.Seconds, Unit: "s", N: -1,
+		Explains: &share, AtMost: result.Finite(lever.Unit(locks.High + m.share(explain.RunQueue).High)),
+		Text: fmt.Sprintf("%s waits %s of its active time for locks until %s lets them go, which %s meanwhile", m.subject(),
+			result.Share(share), o.called(), o.On),
+		Whole: true, Step: "have that hold them for less time" + o.next()}}
 }
 
 // called names it; "": it does not show.

@@ -13,9 +13,11 @@ import (
 // TestOthers: who reads a full pipe is named, and who holds the lock of a file at three looks or more.
 func TestOthers(t *testing.T) {
 	b := blocked{tally: &waits.Tally{Looks: map[waits.Thread]map[waits.Wait]float64{
-		{PID: 1, TID: 1}: {{Kind: waits.Push, On: "pipe:[7]"}: 40, {Kind: waits.Lock}: 60, {Kind: waits.Lock, On: "/a/lock"}: 30},
+		{PID: 1, TID: 1}: {{Kind: waits.Push, On: "pipe:[7]"}: 40, {Kind: waits.Lock}: 60, {Kind: waits.Lock, On: "/a/lock"}: 30,
+			{Kind: waits.Write, On: "/a/fifo"}: 20, {Kind: waits.Write, On: "/a/file", Blocked: true}: 90},
 	}}, holders: map[int]int{8: 5, 9: 1}}
-	testkit.Same(t, Other{On: "pipe:[7]", Seconds: 40}, b.longest(waits.Push, func(string) bool { return true }), "written to")
+	testkit.Same(t, Other{On: "pipe:[7]", Seconds: 40}, b.longest(b.pushes), "written to")
+	testkit.Is(t, true, b.pushes(waits.Wait{Kind: waits.Write, On: "/a/fifo"}), "a FIFO is written to")
 	o := b.keeper(nil)
 	testkit.Same(t, []any{"/a/lock", 30., 5, 6}, []any{o.On, o.Seconds, o.Held, o.Looks}, "lock, its time, and who holds it")
 

@@ -15,10 +15,13 @@ import (
 
 // Requests are those of its clients, the means of all looks.
 type Requests struct {
-	Connections float64 `json:"connections"` // with those that the service has not taken yet
-	Unread      float64 `json:"unread"`      // of them, with something to read
-	AtWork      float64 `json:"at_work"`     // of them, that wait for an answer, over TCP
-	Looks       int     `json:"looks"`
+	Connections float64 `json:"connections"`    // with those that the service has not taken yet
+	Unread      float64 `json:"unread"`         // of them, with something to read
+	AtWork      float64 `json:"at_work"`        // of them, that wait for an answer, over TCP
+	Held        float64 `json:"held,omitempty"` // of them, by Nagle's algorithm
+	// Kept are its own to servers over Unix sockets, of which it does not show whether they ask.
+	Kept  float64 `json:"kept,omitempty"`
+	Looks int     `json:"looks"`
 	proc.Opened
 }
 
@@ -47,6 +50,7 @@ func (u *unread) look(members func() []int) {
 
 func (u *unread) add(r proc.Requests) {
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
+	u.sum.Held, u.sum.Kept = u.sum.Held+float64(r.Held), u.sum.Kept+float64(r.Kept)
 	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
 	for address, open := range r.Asked {
 		if u.asked == nil {
@@ -63,7 +67,7 @@ func (u *unread) mean() *Requests {
 	if u.sum.Connections == 0 && opened == (proc.Opened{}) {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Looks, opened}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Kept / n, u.sum.Looks, opened}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -147,6 +151,22 @@ func (m *Minute) refused() []explain.Finding {
 		Step: "raise the backlog that it gives to listen(2) and net.core.somaxconn, or have it take connections sooner"}}
 }
 
+// confirmed are answers that their clients have in part: the kernel keeps the rest back until they confirm that, which
+// they do late (Nagle's algorithm, and delayed acknowledgements; RFC 1122, 4.2.3).
+func (m *Minute) confirmed() []explain.Finding {
+	r := m.Requests
+	if r == nil || r.Connections <= 0 || r.Held*float64(r.Looks) < followed {
+		return nil
+	}
+	share := lever.Unit(r.Held / r.Connections)
+	return []explain.Finding{{Parameter: "TCP_NODELAY", Part: explain.Application, Number: r.Held, Unit: "connections",
+		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Unseen: "it does not show what clients do meanwhile",
+		Text: fmt.Sprintf("on %s of %s connections the end of an answer waits in the kernel until the client confirms its "+
+			"beginning, about 40 ms", explain.Plain(r.Held), explain.Plain(r.Connections)),
+		Step: "have it send each answer at once, or set TCP_NODELAY on its connections (Nagle's algorithm)"}}
+}
+
 // within are requests that are neither at a thread that has work nor at a server: a limit, a pool or a timer of the
 // service's own holds them.
 func (m *Minute) within() []explain.Finding {
@@ -155,7 +175,7 @@ func (m *Minute) within() []explain.Finding {
 		return nil
 	}
 	at := m.atWork()
-	held, more := r.AtWork-r.Unread-at, []string(nil)
+	held, more := r.AtWork-r.Unread-r.Kept-at, []string(nil)
 	for _, a := range m.Asked {
 		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); more == nil && a.Requests > 0 {
 			more = []string{fmt.Sprintf("%s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))}
@@ -170,5 +190,5 @@ func (m *Minute) within() []explain.Finding {
 		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, where %s threads work on average",
 			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at)),
 		More: more,
-		Step: "look for what holds them: a limit of its own on connections or rates, a pool, or a timer"}}
+		Step: "look for what holds them: a lock, a pool, a limit of its own on connections or rates, or a timer"}}
 }

@@ -99,3 +99,9 @@ const kthreadd = -1
 
 // GroupsOf: there are none.
 func GroupsOf(int) []string { return nil }
+
+// FileServer is none: nobody looks here.
+func FileServer(int, string) (server int, fuse bool) { return 0, false }
+
+// Guard is none: nobody looks here.
+func Guard() int { return 0 }

@@ -240,6 +240,9 @@ func (r *Requests) connection(x *inetSocket, server string) {
 	switch i := x.info; {
 	case i == nil || x.state != established:
 	case server == "":
+		if i.Notsent_bytes > 0 && i.Notsent_bytes < i.Snd_mss && i.Unacked > 0 && i.Unacked < i.Snd_cwnd { // tcp_nagle_check
+			r.Held++
+		}
 		r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
 	default:
 		r.ask(server, open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))

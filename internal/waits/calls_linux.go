@@ -36,16 +36,14 @@ var calls = map[int64]Kind{
 	441: Poll, // epoll_pwait2, the same number everywhere (Linux 5.11)
 }
 
-// names are those of calls of no kind that may wait for a device, for a file system's server or for who watches files.
-var names = map[int64]string{unix.SYS_OPENAT: "openat", unix.SYS_OPENAT2: "openat2", unix.SYS_NEWFSTATAT: "newfstatat",
-	unix.SYS_STATX: "statx", unix.SYS_CLOSE: "close", unix.SYS_EXECVE: "execve", unix.SYS_GETDENTS64: "getdents64",
-	unix.SYS_UNLINKAT: "unlinkat", unix.SYS_RENAMEAT2: "renameat2", unix.SYS_MKDIRAT: "mkdirat", unix.SYS_MMAP: "mmap",
-	unix.SYS_MUNMAP: "munmap", unix.SYS_MADVISE: "madvise", unix.SYS_CLONE: "clone", unix.SYS_CLONE3: "clone3",
-	unix.SYS_IOCTL: "ioctl", unix.SYS_GETRANDOM: "getrandom"}
+// paths are calls that name a file. They wait for a device, for who serves the file system or for who watches it.
+var paths = map[int64]string{unix.SYS_OPENAT: "openat", unix.SYS_OPENAT2: "openat2", unix.SYS_NEWFSTATAT: "newfstatat",
+	unix.SYS_STATX: "statx", unix.SYS_EXECVE: "execve", unix.SYS_GETDENTS64: "getdents64", unix.SYS_UNLINKAT: "unlinkat",
+	unix.SYS_RENAMEAT2: "renameat2", unix.SYS_MKDIRAT: "mkdirat"}
 
-// Name is that of a call.
-func Name(call int64) string {
-	return cmp.Or(names[call], "system call "+strconv.FormatInt(call, 10))
+// name is that of a call.
+func name(call int64) string {
+	return cmp.Or(paths[call], "system call "+strconv.FormatInt(call, 10))
 }
 
 // Of is the kind of wait in a system call by its number; -1: none, as where a page of memory is missing.
@@ -55,6 +53,8 @@ func Of(call int64) Kind {
 	}
 	if k, known := calls[call]; known {
 		return k
+	} else if paths[call] != "" {
+		return Path
 	}
 	return Elsewise
 }
@@ -91,7 +91,7 @@ func called(line []byte) (w Wait, number int64, args [][]byte) {
 	}
 	w.Kind = Of(number)
 	if _, known := calls[number]; !known && number >= 0 {
-		w.On = Name(number)
+		w.On = name(number)
 	}
 	return w, number, bytes.Fields(rest)
 }

@@ -9,9 +9,7 @@ func init() {
 	}
 	calls[unix.SYS_PAUSE] = Sleep
 	for n, name := range map[int64]string{unix.SYS_OPEN: "open", unix.SYS_STAT: "stat", unix.SYS_LSTAT: "lstat",
-		unix.SYS_UNLINK: "unlink", unix.SYS_RENAME: "rename", unix.SYS_MKDIR: "mkdir", unix.SYS_FORK: "fork",
-		unix.SYS_VFORK: "vfork"} {
-		names[n] = name
+		unix.SYS_UNLINK: "unlink", unix.SYS_RENAME: "rename", unix.SYS_MKDIR: "mkdir"} {
+		paths[n] = name
 	}
-	polls[unix.SYS_POLL] = true
 }

@@ -23,7 +23,7 @@ const mostEnds = 20
 func (e Ends) Halts(pid int, c Call) string {
 	kind, fd, named := Of(c.Number), int64(c.First), byDescriptor[c.Number] //nolint:gosec // a descriptor
 	if nouns[kind] == "" {
-		return Name(c.Number)
+		return name(c.Number)
 	}
 	if polls[c.Number] {
 		var b [4]byte // of the first of what it polls

@@ -13,7 +13,9 @@ const (
 	Sync     Kind = "sync"     // until a file's data is on its device
 	Read     Kind = "read"     // for data of a file
 	Write    Kind = "write"    // to a file
-	Page     Kind = "page"     // for a page of memory: of a mapped file, of swap, or for reclaim
+	Page     Kind = "page"     // for a page of memory: for reclaim, or a lock of its memory
+	Fault    Kind = "fault"    // for a page that is read: of a mapped file, or of swap
+	Path     Kind = "path"     // within a call that names a file, as to open it: On is the call
 	Lock     Kind = "lock"     // a futex, a semaphore or a lock of a file
 	Peer     Kind = "peer"     // for the other end of a socket or pipe
 	Push     Kind = "push"     // until the other end of a pipe or socket takes what it is sent, as On names it

@@ -17,9 +17,9 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
-		f.temporary, f.standby, f.cache,
-		f.backendWrites, f.autovacuum, f.snapshot, f.compiles} {
+	looks := []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
+		f.temporary, f.standby, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.compiles}
+	for _, look := range append(f.waits(), looks...) {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
 		}

@@ -353,8 +353,11 @@ func (m *memory) wait(x waits.Seen) (w wait) {
 	return w
 }
 
-// Unnamed begins events that the server has no name for: what the kernel tells follows.
-const Unnamed = "no event:"
+// Unnamed begins events that the server has no name for: what the kernel tells follows. Page is that of a page of memory.
+const (
+	Unnamed = "no event:"
+	Page    = "a page of memory"
+)
 
 // halt is a process in a call.
 type halt struct {
