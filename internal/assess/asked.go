@@ -29,7 +29,9 @@ type Asked struct {
 	// Requests are how many have no answer yet, in the mean: of an event loop no thread waits for one alone.
 	Requests float64 `json:"requests"`
 	Opened   float64 `json:"opened,omitempty"` // connections that the service opens to it, a second
-	Own      bool    `json:"own,omitempty"`    // it is a process of the service itself
+	// Connections are those that sessions of a database have open to it.
+	Connections int  `json:"connections,omitempty"`
+	Own         bool `json:"own,omitempty"` // it is a process of the service itself
 	// Container is the one that it is in; nil: it is in none, or on another host.
 	Container *pods.Container `json:"container,omitempty"`
 	// Line is that of the asking process's resolvConf which names it; 0: none does.
@@ -146,6 +148,60 @@ func (b *blocked) asked(members []int) (list []Asked) {
 		}
 	}
 	return list
+}
+
+// extended is the class of waits of extensions, as postgres_fdw and dblink have them for another server.
+const extended = "Extension:"
+
+// inExtensions is for how long sessions of a PostgreSQL waited so, s.
+func (m *Minute) inExtensions() (seconds float64) {
+	for _, e := range m.Report.Events {
+		if strings.HasPrefix(e.Name, extended) && e.Part == explain.OtherWaits {
+			seconds += e.Seconds
+		}
+	}
+	return seconds
+}
+
+// serversOf are the servers to which its sessions have connections, where they wait in extensions.
+func (m *Minute) serversOf(members []int) (list []Asked) {
+	if !m.Connected || m.inExtensions() < lever.Margin*m.Report.Busy || len(members) == 0 {
+		return nil
+	}
+	for address, n := range proc.Connected(members) {
+		a := Asked{Address: address, Connections: n}
+		a.is(proc.Listener(members[0], address), members)
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(x, y Asked) int {
+		return cmp.Or(cmp.Compare(y.Connections, x.Connections), cmp.Compare(x.Address, y.Address))
+	})
+	return list[:min(mostAsked, len(list))]
+}
+
+// extensions says so.
+func (m *Minute) extensions() []explain.Finding {
+	seconds := m.inExtensions()
+	if !m.Connected || m.Report.Busy <= 0 || seconds <= 0 {
+		return nil
+	}
+	share := lever.Unit(seconds / m.Report.Busy)
+	f := explain.Finding{Parameter: "extensions", Part: explain.OtherWaits, Number: seconds, Unit: "s", N: -1,
+		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
+		Whole: true, Text: fmt.Sprintf("sessions wait %s of active time in extensions, as postgres_fdw and dblink do for others",
+			result.Share(share)),
+		Step: "see which extension their statements use, and what that asks (hostlab assess --texts --all)"}
+	if len(m.Asked) > 0 {
+		a := m.Asked[0]
+		where, next := screen.Clean(a.at()), "run hostlab assess on that host"
+		if a.PID != 0 {
+			where = called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) + " at " + where
+			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
+		}
+		f.Parameter, f.Step = a.Address, next
+		f.More = []string{fmt.Sprintf("they have %s open to %s", screen.Count(a.Connections, "connection"), where)}
+	}
+	return []explain.Finding{f}
 }
 
 // is names the process that answers; 0: none is seen.

@@ -188,6 +188,22 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
+// TestExtensions: sessions that wait in an extension wait for the server to which they have most connections.
+func TestExtensions(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.OtherWaits: 80})
+	m.Connected = true
+	if m.extensions() != nil {
+		t.Error("no extension waits")
+	}
+	m.Report.Events = []explain.Event{{Name: "Extension:PostgresFdwGetResult", Part: explain.OtherWaits, Seconds: 80}}
+	m.Asked = []Asked{{Address: "/run/.s.PGSQL.5433", PID: 812, Name: "postgres", Connections: 4}}
+	want := "sessions wait 80 % of active time in extensions, as postgres_fdw and dblink do for others; " +
+		"they have 4 connections open to postgres (PID 812) at /run/.s.PGSQL.5433"
+	if f := m.extensions(); len(f) != 1 || f[0].Says() != want || f[0].Step != "run 'hostlab assess --service pid:812'" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // Requests that no thread works at and no server is asked for are held by the service itself.
 func TestWithin(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 6})
@@ -199,6 +215,15 @@ func TestWithin(t *testing.T) {
 	}
 	if m.Asked[0].Requests = 15; m.within() != nil {
 		t.Error("the server has them")
+	}
+	m.Asked, m.Requests.Kept = nil, 10
+	if m.within() != nil {
+		t.Error("servers over Unix sockets may have them")
+	}
+	m.Requests.Held = 8
+	want = "on 8 of 16 connections the end of an answer waits in the kernel until the client confirms its beginning, about 40 ms"
+	if list := m.confirmed(); len(list) != 1 || list[0].Text != want || *list[0].Explains != 0.5 {
+		t.Errorf("%+v", list)
 	}
 }
 
@@ -212,6 +237,11 @@ func TestAnew(t *testing.T) {
 	}
 	want = "2 times a second a client found the queue of connections full that nobody has taken yet, and tries again after a second or more"
 	if list := m.refused(); len(list) != 1 || list[0].Text != want || list[0].N != 120 {
+		t.Errorf("%+v", list)
+	}
+	m.Requests.Opened, m.Requests.TLS = proc.Opened{OverTCP: 100}, true // in 60 s, for which it computed 30 s
+	want = "clients open 100 connections a second, while 2 are open on average; each takes up to 5.00 ms of CPU time with its requests, which a TLS handshake may be most of"
+	if list := m.anew(); len(list) != 1 || list[0].Says() != want || !list[0].Plain || list[0].Explains != nil {
 		t.Errorf("%+v", list)
 	}
 	if m.Requests.Opened = (proc.Opened{OverTCP: 3}); m.anew() != nil || m.refused() != nil {

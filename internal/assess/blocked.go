@@ -77,10 +77,10 @@ func (b *blocked) parts(short bool) (list []explain.Part) {
 			return nil // this user may not look
 		case w.Kind == waits.Sync, w.Kind == waits.Write && w.Blocked && synced[w.On]: // the latter waits for the former of another thread
 			seconds[explain.LogWait] += s
-		case w.Kind == waits.Read && (w.Blocked || b.served(w.On)), w.Kind == waits.AsyncIO && w.Blocked,
+		case w.Kind == waits.Read && w.Blocked && !b.served(w.On), w.Kind == waits.AsyncIO && w.Blocked,
 			w.Kind == waits.Fault && !short:
 			seconds[explain.DataReads] += s
-		case w.Blocked, w.Kind == waits.Path, b.pushes(w), w.Kind == waits.Write && b.served(w.On):
+		case w.Blocked, w.Kind == waits.Path, b.pushes(w), b.served(w.On):
 			seconds[explain.OtherWaits] += s
 		}
 	}

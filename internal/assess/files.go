@@ -79,7 +79,6 @@ func (m *Minute) onFiles() []explain.Finding {
 	who := o.called()
 	switch {
 	case strings.HasPrefix(o.On, "/"):
-		f.Part = explain.DataReads
 		f.Text = fmt.Sprintf("%s waits %s of its active time for %s, whose file system is a process (FUSE)", m.subject(),
 			result.Share(share), screen.Clean(o.On))
 		f.Step = "have that process answer faster, or keep its files elsewhere"

@@ -16,7 +16,7 @@ func TestOnFiles(t *testing.T) {
 		{Kind: waits.Fault, Blocked: true}: 10}
 	b := blocked{tally: &waits.Tally{N: 1, Looks: map[waits.Thread]map[waits.Wait]float64{{PID: 1, TID: 1}: all}},
 		fuse: map[string]fileServer{"/m/f": {is: true}}}
-	for short, want := range map[bool][2]float64{false: {30, 30}, true: {20, 40}} {
+	for short, want := range map[bool][2]float64{false: {10, 50}, true: {0, 60}} {
 		seconds := map[explain.PartName]float64{}
 		for _, p := range b.parts(short) {
 			seconds[p.Name] = p.Seconds

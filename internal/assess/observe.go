@@ -261,7 +261,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; m.Connected {
-		m.Stopped = w.halts.stopped()
+		m.Stopped, m.Asked = w.halts.stopped(), m.serversOf(w.of.Members())
 	} else {
 		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(m.short()), w.scheduler.locks(w.threads.last().At, w.of)...),
 			w.began, w.options.Tool)
@@ -272,6 +272,9 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		m.Child, m.Reader, m.Keeper = w.blocked.child(), w.blocked.reader(members), w.blocked.keeper(members)
 		m.Files = w.blocked.onFiles(members)
+		if m.Requests != nil {
+			m.Requests.TLS = encrypts(w.of.PID)
+		}
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}

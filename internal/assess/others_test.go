@@ -33,8 +33,14 @@ func TestOthers(t *testing.T) {
 	if f := m.queues()[0]; f.Says() != want || *f.AtMost < 0.4 {
 		t.Errorf("%+v", f)
 	}
+	m.Ender = &Other{On: "slept", PID: 9, Name: "python3", Script: "job.py", Seconds: 40}
+	testkit.Is(t, 0, len(m.ender()), "a file's lock says more")
 	if m.Keeper.Held = 2; m.queues() != nil {
 		t.Error("two looks say nothing of others")
+	}
+	want = "writer waits 40 % of its active time for locks until python3 job.py (PID 9) lets them go, which slept meanwhile"
+	if f := m.ender(); len(f) != 1 || f[0].Text != want || *f[0].AtMost < 0.4 {
+		t.Errorf("%+v", f)
 	}
 }
 

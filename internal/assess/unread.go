@@ -1,8 +1,10 @@
 package assess
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"hostlab/internal/explain"
@@ -22,6 +24,7 @@ type Requests struct {
 	// Kept are its own to servers over Unix sockets, of which it does not show whether they ask.
 	Kept  float64 `json:"kept,omitempty"`
 	Looks int     `json:"looks"`
+	TLS   bool    `json:"tls,omitempty"` // it may speak that
 	proc.Opened
 }
 
@@ -67,7 +70,7 @@ func (u *unread) mean() *Requests {
 	if u.sum.Connections == 0 && opened == (proc.Opened{}) {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Kept / n, u.sum.Looks, opened}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Kept / n, u.sum.Looks, false, opened}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -111,6 +114,16 @@ const (
 	opensTCP  = 15e-6
 )
 
+// shakes is the CPU time of a connection, s, from which a handshake may be most of it: to sign with RSA of 2048 bits
+// takes 0.5 ms.
+const shakes = 3e-4
+
+// encrypts reports that a process has loaded a library for TLS.
+func encrypts(pid int) bool {
+	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	return bytes.Contains(maps, []byte("/libssl")) || bytes.Contains(maps, []byte("/libgnutls"))
+}
+
 // often is how many connections a second are many.
 const often = 10
 
@@ -124,17 +137,25 @@ func (m *Minute) anew() []explain.Finding {
 	}
 	of := lever.Unit((opensTCP*r.OverTCP + opensUnix*r.OverUnix) * m.Report.Wall / ran)
 	share := lever.Unit(of * (cpu.Value + queue.Value)) // what computes waits for a CPU, too
+	explains, each := &share, ran/max((r.OverTCP+r.OverUnix)*m.Report.Wall, 1)
+	more := fmt.Sprintf("to accept and close those takes about %s of active time, estimated from %.0f us each over TCP "+
+		"and %.0f us over Unix sockets", result.Share(share), 1e6*opensTCP, 1e6*opensUnix)
+	secret := r.TLS && each >= shakes
+	if secret {
+		explains = nil
+		more = fmt.Sprintf("each takes up to %s of CPU time with its requests, which a TLS handshake may be most of",
+			result.Format(each, "s"))
+	}
 	kept := ""
 	if r.Connections >= 1 {
 		kept = fmt.Sprintf(", while %s are open on average", explain.Plain(r.Connections))
 	}
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
-		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Unit: "connections/s", N: int64(r.Looks), Explains: explains, AtMost: result.Finite(1), Plain: secret,
 		Unseen: "it does not show what clients take to connect",
 		Text:   fmt.Sprintf("clients open %s connections a second%s", explain.Plain(r.OverTCP+r.OverUnix), kept),
-		More: []string{fmt.Sprintf("to accept and close those takes about %s of active time, estimated from %.0f us each over TCP "+
-			"and %.0f us over Unix sockets", result.Share(share), 1e6*opensTCP, 1e6*opensUnix)},
-		Step: "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
+		More:   []string{more},
+		Step:   "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
 }
 
 // refused are connections that find the queue of the service full: its clients come back after a second, then after two.

@@ -31,6 +31,9 @@ func Listener(int, string) int { return 0 }
 // Visitors are none: nobody looks here.
 type Visitors struct{}
 
+// Connected are none: nobody looks here.
+func Connected([]int) map[string]int { return nil }
+
 // Look sees none.
 func (*Visitors) Look([]int) Requests { return Requests{} }
 

@@ -20,6 +20,20 @@ type Visitors struct {
 	pid          int                // one of the processes, whose network counts
 }
 
+// Connected are the servers to which processes have connections open, with how many each.
+func Connected(pids []int) map[string]int {
+	out, own := map[string]int{}, socketsOf(pids)
+	if len(own) == 0 {
+		return nil
+	}
+	for inode, server := range Servers(pids[0]) {
+		if own[inode] && server != "" && server != Unnamed {
+			out[server]++
+		}
+	}
+	return out
+}
+
 // Look is what clients of the processes wait for, and the processes of servers, at this moment.
 func (v *Visitors) Look(pids []int) (r Requests) {
 	own := socketsOf(pids)

@@ -59,7 +59,7 @@ func other(pid int, file string, kind Kind) string {
 	if p, err := proc.Read(at); at > 0 && err == nil {
 		return fmt.Sprintf(" of %s (PID %d)", p.Name, at)
 	} else if address != "" {
-		return " to " + address
+		return " to another host" // whose address no file for others has
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func (f *findings) unnamed() (x explain.Finding, ok bool) {
 	what, seconds := f.most(explain.OtherWaits, Unnamed)
 	x.Number, x.Unit, x.N = seconds, "s", -1
 	x.Explains, x.AtMost, x.Whole = f.share(seconds), f.upTo(seconds, explain.OtherWaits, explain.RunQueue, explain.Unexplained), true
-	x.Text = fmt.Sprintf("sessions wait %s of active time in the kernel, while the server names no wait: mostly for %s",
+	x.Text = fmt.Sprintf("sessions wait %s of active time without an event, mostly for %s",
 		result.Share(*x.Explains), screen.Clean(what))
 	x.Step = "see which statements do that and what they call (hostlab assess --texts --all)"
 	if strings.HasPrefix(what, "a write to a pipe") {
