@@ -253,6 +253,9 @@ func (m *Minute) held() string {
 		return ""
 	}
 	b := m.Report.Blockers[0]
+	if b.Event == explain.Deadlocked { // a finding says so
+		return ""
+	}
 	both := b.Share.N == 2 && b.Held == 1 // which says who it was then, and nothing of how often
 	named := b.PID != 0 && b.Held >= mostly && (both || b.Held*float64(b.Share.N) >= followed)
 	if m.follows(explain.Locks) && !named && (b.All() == "" || b.Share.N < followed) {
