@@ -55,7 +55,9 @@ func TestGreedy(t *testing.T) {
 	}
 	m.Greedy.Watched = 70
 	testkit.Is(t, 0, len(m.greedy()), "the wait for a CPU is its own")
-	m.Greedy.Watched = 0
+	m.Greedy.Watched, m.Greedy.Seconds, m.Connected = 0, 55, false
+	testkit.Is(t, 0, len(m.greedy()), "the service's own work")
+	m.Connected = true
 	if m.Greedy.Seconds = 5; m.greedy() != nil {
 		t.Error("it computed little")
 	}
