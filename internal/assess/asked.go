@@ -29,6 +29,8 @@ type Asked struct {
 	// Requests are how many have no answer yet, in the mean: of an event loop no thread waits for one alone.
 	Requests float64 `json:"requests"`
 	Opened   float64 `json:"opened,omitempty"` // connections that the service opens to it, a second
+	// Kept are connections over a Unix socket, in the mean, of which it does not show whether one asks.
+	Kept float64 `json:"kept,omitempty"`
 	// Connections are those that sessions of a database have open to it.
 	Connections int  `json:"connections,omitempty"`
 	Own         bool `json:"own,omitempty"` // it is a process of the service itself
@@ -128,6 +130,9 @@ func (b *blocked) asked(members []int) (list []Asked) {
 			of(address).Requests = float64(n) / float64(b.unread.sum.Looks)
 		}
 	}
+	for address, n := range b.unread.kept {
+		of(address).Kept = float64(n) / float64(b.unread.sum.Looks)
+	}
 	opened := b.unread.of.OpenedTo()
 	for _, a := range all {
 		a.Opened = opened[a.Address]
@@ -135,7 +140,7 @@ func (b *blocked) asked(members []int) (list []Asked) {
 	}
 	slices.SortFunc(list, func(x, y Asked) int {
 		most := func(a Asked) float64 { return max(a.Seconds, a.Requests*b.tally.Wall.Seconds()) }
-		return cmp.Or(cmp.Compare(most(y), most(x)), cmp.Compare(x.Address, y.Address))
+		return cmp.Or(cmp.Compare(most(y), most(x)), cmp.Compare(y.Kept, x.Kept), cmp.Compare(x.Address, y.Address))
 	})
 	list = list[:min(mostAsked, len(list))]
 	for i := range list {
@@ -188,20 +193,34 @@ func (m *Minute) extensions() []explain.Finding {
 	share := lever.Unit(seconds / m.Report.Busy)
 	f := explain.Finding{Parameter: "extensions", Part: explain.OtherWaits, Number: seconds, Unit: "s", N: -1,
 		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
-		Whole: true, Text: fmt.Sprintf("sessions wait %s of active time in extensions, as postgres_fdw and dblink do for others",
+		Whole: true, Text: fmt.Sprintf("sessions wait %s of active time in extensions, such as postgres_fdw",
 			result.Share(share)),
 		Step: "see which extension their statements use, and what that asks (hostlab assess --texts --all)"}
 	if len(m.Asked) > 0 {
 		a := m.Asked[0]
-		where, next := screen.Clean(a.at()), "run hostlab assess on that host"
+		f.Parameter, f.Step = a.Address, "run hostlab assess on its host"
 		if a.PID != 0 {
-			where = called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) + " at " + where
-			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
+			f.Step = strings.TrimPrefix(a.next(), ": ")
 		}
-		f.Parameter, f.Step = a.Address, next
-		f.More = []string{fmt.Sprintf("they have %s open to %s", screen.Count(a.Connections, "connection"), where)}
+		f.Text += ", connected to " + screen.Clean(a.who())
 	}
 	return []explain.Finding{f}
+}
+
+// who is its process, and where it is.
+func (a *Asked) who() string {
+	if a.PID == 0 {
+		return a.at()
+	}
+	return called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) + " at " + a.at()
+}
+
+// next shows what it does, as a clause; "": it does not show where it is.
+func (a *Asked) next() string {
+	if a.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": run 'hostlab assess --service pid:%d'", a.PID)
 }
 
 // is names the process that answers; 0: none is seen.
@@ -270,11 +289,10 @@ func (m *Minute) asking() (list []explain.Finding) {
 			next = fmt.Sprintf("see whether that server answers, or name another: line %d of %s names it", a.Line, resolvConf)
 		}
 		if a.PID != 0 {
-			by := called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container})
-			if who = by + " at " + a.at(); a.Address == proc.Unnamed {
-				who = by + ", which ended most such waits, over UDP"
+			if who = a.who(); a.Address == proc.Unnamed {
+				who = strings.TrimSuffix(who, " at "+a.at()) + ", which ended most such waits, over UDP"
 			}
-			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
+			next = strings.TrimPrefix(a.next(), ": ")
 		}
 		if a.Own {
 			next = "look for what keeps it from answering there: it is a process of the service itself"

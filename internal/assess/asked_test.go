@@ -197,8 +197,8 @@ func TestExtensions(t *testing.T) {
 	}
 	m.Report.Events = []explain.Event{{Name: "Extension:PostgresFdwGetResult", Part: explain.OtherWaits, Seconds: 80}}
 	m.Asked = []Asked{{Address: "/run/.s.PGSQL.5433", PID: 812, Name: "postgres", Connections: 4}}
-	want := "sessions wait 80 % of active time in extensions, as postgres_fdw and dblink do for others; " +
-		"they have 4 connections open to postgres (PID 812) at /run/.s.PGSQL.5433"
+	want := "sessions wait 80 % of active time in extensions, such as postgres_fdw, " +
+		"connected to postgres (PID 812) at /run/.s.PGSQL.5433"
 	if f := m.extensions(); len(f) != 1 || f[0].Says() != want || f[0].Step != "run 'hostlab assess --service pid:812'" {
 		t.Errorf("%+v", f)
 	}
@@ -216,9 +216,10 @@ func TestWithin(t *testing.T) {
 	if m.Asked[0].Requests = 15; m.within() != nil {
 		t.Error("the server has them")
 	}
-	m.Asked, m.Requests.Kept = nil, 10
-	if m.within() != nil {
-		t.Error("servers over Unix sockets may have them")
+	m.Asked = []Asked{{Address: "/run/s", Kept: 10, PID: 812, Name: "db"}}
+	want = "of 16 requests at a time, 16 wait within haproxy or for db (PID 812) at /run/s, to which it keeps 10 connections open"
+	if list := m.within(); len(list) != 1 || list[0].Says() != want || !strings.HasPrefix(list[0].Step, "see whether that answers late: run 'hostlab assess --service pid:812'; else") {
+		t.Errorf("%+v", list)
 	}
 	m.Requests.Held = 8
 	want = "on 8 of 16 connections the end of an answer waits in the kernel until the client confirms its beginning, about 40 ms"

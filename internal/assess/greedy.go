@@ -103,7 +103,7 @@ func (m *Minute) greedy() []explain.Finding {
 		return nil
 	}
 	waited := lever.Unit(queue.Value - max(0, g.Watched-g.Seconds)/m.Report.Busy) // that of the others
-	if waited < lever.Margin || !m.Connected && g.Seconds >= mainly*ran { // the latter has the service's own work
+	if waited < lever.Margin || !m.Connected && g.Seconds >= mainly*ran {         // the latter has the service's own work
 		return nil
 	}
 	of := lever.Unit(g.Seconds / ran)

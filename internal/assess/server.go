@@ -155,7 +155,7 @@ func (m *Minute) heavy() []explain.Finding {
 			AtMost: result.Finite(min(1, most)),
 			Text: fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "),
 				result.Share(s.Share.Value)),
-			Step: "look at its plan (explain) for an index that it lacks; hostlab assess --texts --all shows its text"}}
+			Step: "look at its plan (explain analyze) for an index that it lacks, or for what planning takes; hostlab assess --texts --all shows its text"}}
 	}
 	return nil
 }

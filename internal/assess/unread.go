@@ -21,10 +21,8 @@ type Requests struct {
 	Unread      float64 `json:"unread"`         // of them, with something to read
 	AtWork      float64 `json:"at_work"`        // of them, that wait for an answer, over TCP
 	Held        float64 `json:"held,omitempty"` // of them, by Nagle's algorithm
-	// Kept are its own to servers over Unix sockets, of which it does not show whether they ask.
-	Kept  float64 `json:"kept,omitempty"`
-	Looks int     `json:"looks"`
-	TLS   bool    `json:"tls,omitempty"` // it may speak that
+	Looks       int     `json:"looks"`
+	TLS         bool    `json:"tls,omitempty"` // it may speak that
 	proc.Opened
 }
 
@@ -34,6 +32,7 @@ type unread struct {
 	of     proc.Visitors
 	atWork proc.Open
 	asked  map[string]proc.Open // by server
+	kept   map[string]int       // likewise
 	next   time.Time
 }
 
@@ -53,12 +52,15 @@ func (u *unread) look(members func() []int) {
 
 func (u *unread) add(r proc.Requests) {
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
-	u.sum.Held, u.sum.Kept = u.sum.Held+float64(r.Held), u.sum.Kept+float64(r.Kept)
+	u.sum.Held += float64(r.Held)
 	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
+	if u.asked == nil {
+		u.asked, u.kept = map[string]proc.Open{}, map[string]int{}
+	}
+	for address, n := range r.Kept {
+		u.kept[address] += n
+	}
 	for address, open := range r.Asked {
-		if u.asked == nil {
-			u.asked = map[string]proc.Open{}
-		}
 		u.asked[address] = u.asked[address].Add(open)
 	}
 }
@@ -70,7 +72,7 @@ func (u *unread) mean() *Requests {
 	if u.sum.Connections == 0 && opened == (proc.Opened{}) {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Kept / n, u.sum.Looks, false, opened}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Looks, false, opened}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -196,20 +198,30 @@ func (m *Minute) within() []explain.Finding {
 		return nil
 	}
 	at := m.atWork()
-	held, more := r.AtWork-r.Unread-r.Kept-at, []string(nil)
+	held, kept, more := r.AtWork-r.Unread-at, Asked{}, []string(nil)
 	for _, a := range m.Asked {
 		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); more == nil && a.Requests > 0 {
 			more = []string{fmt.Sprintf("%s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))}
+		}
+		if a.Kept > kept.Kept {
+			kept = a
 		}
 	}
 	if held < 1 || held < half*r.AtWork {
 		return nil
 	}
 	share := held / r.AtWork
-	return []explain.Finding{{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
+	f := explain.Finding{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
 		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
 		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, where %s threads work on average",
 			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at)),
 		More: more,
-		Step: "look for what holds them: a lock, a pool, a limit of its own on connections or rates, or a timer"}}
+		Step: "look for what holds them: a lock, a pool, a limit of its own on connections or rates, or a timer"}
+	if kept.Kept >= half*held { // they may ask
+		f.Text = fmt.Sprintf("of %s requests at a time, %s wait within %s or for %s, to which it keeps %s open",
+			explain.Plain(r.AtWork), explain.Plain(held), m.name(), screen.Clean(kept.who()),
+			screen.Plural(int(math.Round(kept.Kept)), "connection", "connections"))
+		f.Step = "see whether that answers late" + kept.next() + "; else " + f.Step
+	}
+	return []explain.Finding{f}
 }

@@ -232,7 +232,7 @@ type Requests struct {
 	Held        int             // of them, of which the end of an answer waits for the client to confirm its beginning
 	AtWork      Open            // that clients wait for: over TCP, in this network
 	Asked       map[string]Open // that a server is to answer, by its address
-	Kept        int             // connections to servers over Unix sockets of which it does not show whether one asks
+	Kept        map[string]int  // connections to servers over Unix sockets of which it does not show whether one asks
 }
 
 // Opened are connections that clients open, a second.

@@ -356,7 +356,7 @@ func TestAskedOverUnixSockets(t *testing.T) {
 		t.Helper()
 		r := Requests{}
 		v.asks(&r, unixSockets(), sockets(os.Getpid()))
-		if r.Asked[path].Count() != asked || r.Kept != kept {
+		if r.Asked[path].Count() != asked || r.Kept[path] != kept {
 			t.Errorf("%s: %+v, want %d asked, %d kept", when, r, asked, kept)
 		}
 	}

@@ -115,7 +115,10 @@ func (v *Visitors) asks(r *Requests, all []unixSocket, own map[uint64]bool) {
 		}
 		v.kept[x.inode] = true
 		if x.peer != 0 && unread[x.peer] == 0 && (before == nil || before[x.inode]) {
-			r.Kept++
+			if r.Kept == nil {
+				r.Kept = map[string]int{}
+			}
+			r.Kept[server]++
 			continue
 		}
 		r.ask(server, Open{Asked: 1})
