@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"hostlab/internal/explain"
@@ -18,8 +19,8 @@ type blocked struct {
 	tally  *waits.Tally // nil: nobody looked
 	pace   time.Duration
 	unread unread
-	// holders are how often processes held the lock of a file that the service waited for.
-	holders map[int]int
+	// holders are how often programs held the lock of a file that the service waited for.
+	holders map[program]*held
 	next    time.Time // that they are looked at
 	fuse    map[string]fileServer
 }
@@ -56,6 +57,9 @@ func (b *blocked) parts(short bool) (list []explain.Part) {
 	}
 	seconds := map[explain.PartName]float64{explain.LogWait: 0, explain.DataReads: 0, explain.Peers: 0,
 		explain.OtherWaits: 0}
+	if s := b.fileLocks(); s > 0 {
+		seconds[explain.Locks] = s
+	}
 	for _, s := range b.servers() {
 		seconds[explain.Peers] += s
 	}
@@ -86,12 +90,30 @@ func (b *blocked) parts(short bool) (list []explain.Part) {
 	}
 	source := fmt.Sprintf("%s at system calls, one every %s", screen.Count(b.tally.N, "look"),
 		result.Format(b.pace.Seconds(), "s"))
-	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.Peers, explain.OtherWaits} {
-		s := seconds[name]
+	for _, name := range []explain.PartName{explain.LogWait, explain.DataReads, explain.Locks, explain.Peers, explain.OtherWaits} {
+		s, is := seconds[name]
+		if !is {
+			continue
+		}
 		off := 1.96 * math.Sqrt(2*s*b.pace.Seconds()) // looks are counted (Poisson), and neighbours are alike
 		list = append(list, explain.Part{Name: name, Seconds: s, Source: source,
 			Share: result.Estimate{Value: s, Low: max(0, s-off),
 				High: s + off + between + unseen*b.pace.Seconds(), N: b.tally.N, Evidence: result.Measured}})
 	}
 	return list
+}
+
+// withLocks adds the waits for locks as windows showed them, unless looks saw more of them: locks of files, which may be
+// held for longer than windows last.
+func withLocks(parts, windows []explain.Part) []explain.Part {
+	for _, p := range windows {
+		i := slices.IndexFunc(parts, func(x explain.Part) bool { return x.Name == p.Name })
+		switch {
+		case i < 0:
+			parts = append(parts, p)
+		case parts[i].Seconds < p.Seconds:
+			parts[i] = p
+		}
+	}
+	return parts
 }

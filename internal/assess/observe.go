@@ -263,7 +263,7 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 	if m.Report = rep; m.Connected {
 		m.Stopped, m.Asked = w.halts.stopped(), m.serversOf(w.of.Members())
 	} else {
-		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(m.short()), w.scheduler.locks(w.threads.last().At, w.of)...),
+		m.Report = ofThreads(w.of, w.threads.readings, withLocks(w.blocked.parts(m.short()), w.scheduler.locks(w.threads.last().At, w.of)),
 			w.began, w.options.Tool)
 		members := w.of.Members()
 		m.Asked, m.Report.Missing = w.blocked.asked(members), rep.Missing

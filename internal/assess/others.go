@@ -20,15 +20,18 @@ import (
 // Other is a process on which a service that tells no sessions waits by a file: the one that reads its pipe, or that
 // holds the lock of its file.
 type Other struct {
-	On      string  `json:"on"`  // pipe, socket, or the path of a file
-	PID     int     `json:"pid"` // 0: it does not show
-	Name    string  `json:"name"`
-	Script  string  `json:"script,omitempty"`
-	Own     bool    `json:"own,omitempty"`     // it is one of the service's own
-	Address string  `json:"address,omitempty"` // of another host, which has the other end
-	Seconds float64 `json:"seconds"`           // that the service's threads waited
-	Looks   int     `json:"looks"`             // that saw who holds a lock, of which Held saw this one; of a pipe both are 0
-	Held    int     `json:"held"`
+	On     string `json:"on"`  // pipe, socket, or the path of a file
+	PID    int    `json:"pid"` // 0: it does not show
+	Name   string `json:"name"`
+	Script string `json:"script,omitempty"`
+	Own    bool   `json:"own,omitempty"` // it is one of the service's own
+	// Starter has begun several such, one after another; 0: it was one.
+	Starter     int     `json:"starter,omitempty"`
+	StarterName string  `json:"starter_name,omitempty"`
+	Address     string  `json:"address,omitempty"` // of another host, which has the other end
+	Seconds     float64 `json:"seconds"`           // that the service's threads waited
+	Looks       int     `json:"looks"`             // that saw who holds a lock, of which Held saw this one; of a pipe both are 0
+	Held        int     `json:"held"`
 }
 
 // longest is what threads waited for longest in some waits.
@@ -95,16 +98,47 @@ func (b *blocked) keeper(members []int) *Other {
 	if o.Seconds <= 0 {
 		return nil
 	}
-	most := 0
-	for pid, n := range b.holders {
-		o.Looks += n
-		if n > b.holders[most] || n == b.holders[most] && pid < most {
-			most = pid
+	most := &held{}
+	for p, h := range b.holders {
+		if o.Looks += h.looks; h.looks > most.looks || h.looks == most.looks && h.pid < most.pid {
+			most, o.Name, o.Starter = h, p.name, p.starter
 		}
 	}
-	o.Held = b.holders[most]
-	o.is(most, members)
+	if o.PID, o.Held = most.pid, most.looks; most.several {
+		by, _ := proc.Read(o.Starter)
+		o.StarterName, o.Own = by.Name, slices.Contains(members, o.Starter)
+		return &o
+	}
+	o.Starter = 0
+	o.is(most.pid, members)
 	return &o
+}
+
+// program is one that a process starts, perhaps again and again.
+type program struct {
+	name    string
+	starter int
+}
+
+// held is by which processes of a program a lock was held: the last one, and at how many looks.
+type held struct {
+	pid, looks int
+	several    bool
+}
+
+// fileLocks is for how long threads that work waited for locks of files, s. Nobody waits for one who has nothing to do.
+func (b *blocked) fileLocks() (seconds float64) {
+	for id, looks := range b.tally.Looks {
+		if ran, watched := b.tally.Of(id); ran < awake*watched {
+			continue
+		}
+		for w, s := range looks {
+			if w.Kind == waits.Lock && strings.HasPrefix(w.On, "/") {
+				seconds += s
+			}
+		}
+	}
+	return seconds
 }
 
 // lookAtHolders notes who holds locks of files that processes wait for.
@@ -125,9 +159,15 @@ func (b *blocked) addHolders(list func() []int) {
 	for waiter, holder := range all {
 		if slices.Contains(members, waiter) {
 			if b.holders == nil {
-				b.holders = map[int]int{}
+				b.holders = map[program]*held{}
 			}
-			b.holders[holder]++
+			p, _ := proc.Read(holder)
+			of := program{p.Name, p.Parent}
+			if b.holders[of] == nil {
+				b.holders[of] = &held{pid: holder}
+			}
+			h := b.holders[of]
+			h.looks, h.several, h.pid = h.looks+1, h.several || h.pid != holder, holder
 		}
 	}
 }
@@ -208,6 +248,9 @@ func (o *Other) called() string {
 	if o.PID == 0 {
 		return ""
 	}
+	if o.Starter != 0 {
+		return fmt.Sprintf("%s (processes that %s, PID %d, starts)", screen.Clean(o.Name), screen.Clean(o.StarterName), o.Starter)
+	}
 	return called(Taker{Taker: proc.Taker{Name: o.Name, PID: o.PID, Processes: 1}, Script: o.Script})
 }
 
@@ -216,5 +259,5 @@ func (o *Other) next() string {
 	if o.PID == 0 || o.Own {
 		return ""
 	}
-	return fmt.Sprintf(", and see what it does meanwhile: run 'hostlab assess --service pid:%d'", o.PID)
+	return fmt.Sprintf(", and see what it does meanwhile: run 'hostlab assess --service pid:%d'", cmp.Or(o.Starter, o.PID))
 }

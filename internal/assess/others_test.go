@@ -15,11 +15,13 @@ func TestOthers(t *testing.T) {
 	b := blocked{tally: &waits.Tally{Looks: map[waits.Thread]map[waits.Wait]float64{
 		{PID: 1, TID: 1}: {{Kind: waits.Push, On: "pipe:[7]"}: 40, {Kind: waits.Lock}: 60, {Kind: waits.Lock, On: "/a/lock"}: 30,
 			{Kind: waits.Write, On: "/a/fifo"}: 20, {Kind: waits.Write, On: "/a/file", Blocked: true}: 90},
-	}}, holders: map[int]int{8: 5, 9: 1}}
+	}}, holders: map[program]*held{{"flock", 1}: {pid: 8, looks: 5, several: true}, {"x", 1}: {pid: 9, looks: 1}}}
 	testkit.Same(t, Other{On: "pipe:[7]", Seconds: 40}, b.longest(b.pushes), "written to")
 	testkit.Is(t, true, b.pushes(waits.Wait{Kind: waits.Write, On: "/a/fifo"}), "a FIFO is written to")
 	o := b.keeper(nil)
 	testkit.Same(t, []any{"/a/lock", 30., 5, 6}, []any{o.On, o.Seconds, o.Held, o.Looks}, "lock, its time, and who holds it")
+
+	testkit.Is(t, true, strings.HasPrefix(o.called(), "flock (processes that ") && strings.HasSuffix(o.called(), ", PID 1, starts)"), o.called())
 
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.OtherWaits: 40, explain.Locks: 40})
 	m.Connected, m.Service.Name = false, "writer"

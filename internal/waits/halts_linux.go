@@ -12,7 +12,7 @@ import (
 
 // nouns say what a thread waits for in a call of a kind.
 var nouns = map[Kind]string{Sync: "a sync of", Read: "a read of", Write: "a write to", Push: "a write to", Peer: "an answer from",
-	Lock: "a lock of", Poll: "an answer from", Sleep: "a time", Child: "a process that it started", AsyncIO: "asynchronous I/O",
+	Lock: "a lock of", Poll: "an answer from", Sleep: "a time", Child: "a program that it started:", AsyncIO: "asynchronous I/O",
 	Page: "a page of memory"}
 
 // mostEnds is for how many pipes and sockets it is looked up who has the other end: that goes through all processes.
@@ -24,6 +24,10 @@ func (e Ends) Halts(pid int, c Call) string {
 	kind, fd, named := Of(c.Number), int64(c.First), byDescriptor[c.Number] //nolint:gosec // a descriptor
 	if nouns[kind] == "" {
 		return name(c.Number)
+	}
+	if kind == Child {
+		program, _ := child(Thread{pid, pid})
+		return strings.TrimSpace(nouns[kind] + " " + program)
 	}
 	if polls[c.Number] {
 		var b [4]byte // of the first of what it polls
