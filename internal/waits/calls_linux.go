@@ -74,6 +74,9 @@ var byDescriptor = map[int64]bool{
 // polls are calls whose first two arguments are descriptors in memory, and how many.
 var polls = map[int64]bool{unix.SYS_PPOLL: true}
 
+// selects are calls whose first argument is one more than the highest descriptor.
+var selects = map[int64]bool{unix.SYS_PSELECT6: true}
+
 // pushes are calls that wait for a pipe or socket to take something.
 var pushes = map[int64]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true,
 	unix.SYS_SENDMMSG: true, unix.SYS_SENDFILE: true}

@@ -12,7 +12,7 @@ import (
 
 // nouns say what a thread waits for in a call of a kind.
 var nouns = map[Kind]string{Sync: "a sync of", Read: "a read of", Write: "a write to", Push: "a write to", Peer: "an answer from",
-	Lock: "a lock of", Poll: "an answer from", Sleep: "a time", Child: "a program that it started:", AsyncIO: "asynchronous I/O",
+	Lock: "a lock of", Poll: "an answer from", Sleep: "a sleep", Child: "a program that it started:", AsyncIO: "asynchronous I/O",
 	Page: "a page of memory"}
 
 // mostEnds is for how many pipes and sockets it is looked up who has the other end: that goes through all processes.
@@ -22,6 +22,9 @@ const mostEnds = 20
 // socket.
 func (e Ends) Halts(pid int, c Call) string {
 	kind, fd, named := Of(c.Number), int64(c.First), byDescriptor[c.Number] //nolint:gosec // a descriptor
+	if selects[c.Number] && c.First == 0 { // of no descriptor, as sleeps once were
+		kind = Sleep
+	}
 	if nouns[kind] == "" {
 		return name(c.Number)
 	}

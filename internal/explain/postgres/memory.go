@@ -353,10 +353,12 @@ func (m *memory) wait(x waits.Seen) (w wait) {
 	return w
 }
 
-// Unnamed begins events that the server has no name for: what the kernel tells follows. Page is that of a page of memory.
+// Unnamed begins events that the server has no name for: what the kernel tells follows (waits.Ends.Halts), as a page of
+// memory or a sleep.
 const (
 	Unnamed = "no event:"
 	Page    = "a page of memory"
+	asleep  = Unnamed + "a sleep"
 )
 
 // halt is a process in a call.
