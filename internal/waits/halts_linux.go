@@ -22,7 +22,7 @@ const mostEnds = 20
 // socket.
 func (e Ends) Halts(pid int, c Call) string {
 	kind, fd, named := Of(c.Number), int64(c.First), byDescriptor[c.Number] //nolint:gosec // a descriptor
-	if selects[c.Number] && c.First == 0 { // of no descriptor, as sleeps once were
+	if selects[c.Number] && c.First == 0 {                                  // of no descriptor, as sleeps once were
 		kind = Sleep
 	}
 	if nouns[kind] == "" {

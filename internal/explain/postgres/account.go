@@ -130,7 +130,7 @@ func (s *Source) delays(g explain.Growth, a *explain.Account) {
 		}
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.OtherWaits, Events: []string{sleeping},
 			Seconds: 2 * sleeps * each, From: asleep,
-			Count:   int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
+			Count: int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
 	}
 }
 
