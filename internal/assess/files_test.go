@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -61,5 +62,21 @@ func TestTalks(t *testing.T) {
 			}
 		}
 		testkit.Is(t, want, found, kind)
+	}
+}
+
+// TestEnders: another program that ends most waits for locks is found, and neither a client nor who waits for a CPU.
+func TestEnders(t *testing.T) {
+	for want, with := range map[bool]chain.End{true: {Kind: chain.Asleep, PID: os.Getpid()}, false: {Kind: chain.Asleep, PID: os.Getpid(), Client: true}} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.Locks: 80})
+		m.Connected, m.Ends = false, chain.New(true)
+		for range followed {
+			m.Ends.Windows = append(m.Ends.Windows, chain.Shares{explain.Locks: {with: 3, {Kind: chain.Computing, PID: 1}: 1}})
+			m.Ends.Lengths = append(m.Ends.Lengths, 4)
+		}
+		m.Ends.Own[1] = true
+		if o := m.enders(); (o != nil) != want || want && (o.PID != os.Getpid() || o.On != "slept" || o.Seconds != 60) {
+			t.Errorf("%+v: %+v", with, o)
+		}
 	}
 }

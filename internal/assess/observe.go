@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
@@ -374,17 +373,13 @@ func parks(pid int) bool {
 	return f.Section(".go.buildinfo") != nil
 }
 
-// locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that
-// waits for what a client sends has nothing to do. wall is in s.
+// locks are the waits for locks of a service that tells no sessions. wall is in s.
 func (x *scheduler) locks(wall float64, of *service.Service) []explain.Part {
 	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed || parks(of.PID) {
 		return nil
 	}
 	a := x.seen.Ends
-	own := func(e chain.End) bool {
-		return !e.Client && e.Kind != chain.Unseen && e.Kind != chain.Remote && e.Kind != chain.Circle
-	}
-	each := stats.RatioOfSums(a.Each(explain.Locks, own), a.Lengths, 0.05)
+	each := stats.RatioOfSums(a.Each(explain.Locks, ofLocks), a.Lengths, 0.05)
 	p := explain.Part{Name: explain.Locks, Seconds: each.Value * wall, Source: "the scheduler's windows",
 		Share: result.Estimate{Value: each.Value * wall, Low: max(0, each.Low) * wall, High: each.High * wall, N: each.N,
 			Evidence: result.Measured}}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/lever"
@@ -208,25 +210,32 @@ func (m *Minute) enders() *Other {
 	if m.Connected || !m.follows(explain.Locks) {
 		return nil
 	}
-	share, most, did := map[int]float64{}, 0, map[int]chain.Kind{}
-	for _, e := range m.Ends.Ends(explain.Locks) {
-		if of := m.owner(e.PID); of != OfOthers && of != OfClients || e.Kind == chain.Ready || e.Kind == chain.Unseen {
+	seconds, did, all, most := map[int]float64{}, map[int]chain.Kind{}, 0.0, 0
+	for _, e := range m.Ends.Ends(explain.Locks) { // the longest first
+		if !ofLocks(e) {
 			continue
 		}
-		if did[e.PID] == "" { // the longest first
-			did[e.PID] = e.Kind
-			share[e.PID] = m.Ends.Share(explain.Locks, func(x chain.End) bool { return x.PID == e.PID && x.Kind != chain.Ready }).Value
+		s := floats.Sum(m.Ends.Each(explain.Locks, func(x chain.End) bool { return x == e }))
+		if all += s; m.owner(e.PID) == OfService || m.owner(e.PID) == OfNobody || e.Kind == chain.Ready {
+			continue
 		}
-		if share[e.PID] > share[most] {
+		did[e.PID] = cmp.Or(did[e.PID], e.Kind)
+		if seconds[e.PID] += s; seconds[e.PID] > seconds[most] {
 			most = e.PID
 		}
 	}
-	if share[most] < half {
+	share := seconds[most] / max(all, 1e-9)
+	if share < half {
 		return nil
 	}
-	o := &Other{On: ended[did[most]], Seconds: share[most] * m.Report.Part(explain.Locks).Seconds}
+	o := &Other{On: ended[did[most]], Seconds: share * m.Report.Part(explain.Locks).Seconds}
 	o.is(most, nil)
 	return o
+}
+
+// ofLocks is an end of a wait for another thread's doing: one that waits for what a client sends has nothing to do.
+func ofLocks(e chain.End) bool {
+	return !e.Client && e.Kind != chain.Unseen && e.Kind != chain.Remote && e.Kind != chain.Circle
 }
 
 // ender says so.

@@ -36,5 +36,6 @@ server = http.server.HTTPServer if sys.argv[3:4] == ["1"] else http.server.Threa
 server.request_queue_size = int(sys.argv[4] if sys.argv[4:] else 64)
 at = ("127.0.0.1", int(sys.argv[1])) if sys.argv[1].isdigit() else sys.argv[1]
 if isinstance(at, str):
+    os.umask(0)
     server.address_family, server.server_bind = socket.AF_UNIX, socketserver.TCPServer.server_bind
 server(at, Handler).serve_forever()
