@@ -199,9 +199,9 @@ func (m *Minute) queues() []explain.Finding {
 	share := min(locks.Value, lever.Unit(o.Seconds/m.Report.Busy))
 	return []explain.Finding{{Parameter: "lock of a file", Part: explain.Locks, Number: o.Seconds, Unit: "s", N: int64(o.Looks),
 		Explains: &share, AtMost: result.Finite(lever.Unit(max(share, locks.High) + m.share(explain.RunQueue).High)),
-		Text: fmt.Sprintf("%s waits %s of its active time for the lock of %s", m.subject(), result.Share(share),
-			screen.Clean(o.On)),
-		Whole: true, More: []string{fmt.Sprintf("at %d of %d looks %s held it", o.Held, o.Looks, o.called())},
+		Text: fmt.Sprintf("%s waits %s of its active time for the lock of %s, held by %s", m.subject(), result.Share(share),
+			screen.Clean(o.On), o.called()),
+		Whole: true, More: []string{fmt.Sprintf("that held it at %d of %d looks", o.Held, o.Looks)},
 		Step: "have that hold it for less time" + o.next()}}
 }
 

@@ -31,7 +31,7 @@ func TestOthers(t *testing.T) {
 	if f := m.pushes()[0]; f.Text != want || !strings.HasSuffix(f.Step, "run 'hostlab assess --service pid:8'") || *f.AtMost < 0.4 {
 		t.Errorf("%+v", f)
 	}
-	want = "writer waits 40 % of its active time for the lock of /a/lock; at 5 of 6 looks python3 job.py (PID 9) held it"
+	want = "writer waits 40 % of its active time for the lock of /a/lock, held by python3 job.py (PID 9); that held it at 5 of 6 looks"
 	if f := m.queues()[0]; f.Says() != want || *f.AtMost < 0.4 {
 		t.Errorf("%+v", f)
 	}
