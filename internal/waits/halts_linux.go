@@ -47,7 +47,7 @@ func (e Ends) Halts(pid int, c Call) string {
 	kind = Wait{Kind: kind}.on(file, c.Number).Kind
 	what, _, end := strings.Cut(file, ":[")
 	if !end {
-		return nouns[kind] + " " + file
+		return nouns[kind] + " a file" // of which there may be many
 	}
 	if _, known := e[file]; !known && len(e) < mostEnds {
 		e[file] = other(pid, file, kind)
