@@ -39,3 +39,27 @@ func TestHalts(t *testing.T) {
 		_ = cmd.Wait()
 	}
 }
+
+// TestRuns: the kernel tells who is on a CPU or ready for one, and in which call another one waits.
+func TestRuns(t *testing.T) {
+	b := &board{}
+	for i, c := range []struct {
+		line string
+		runs bool
+		kind Kind
+	}{{"while :; do :; done", true, ""}, {"exec sleep 1000", false, Sleep}} {
+		cmd := exec.Command("sh", "-c", c.line)
+		testkit.OK(t, cmd.Start())
+		b.call[i] = int32(cmd.Process.Pid)
+		right := func() bool {
+			runs := runs(b, int32(i))
+			return runs == c.runs && (runs || Of(b.in[i].call.Number) == c.kind)
+		}
+		for end := time.Now().Add(10 * time.Second); !right() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		}
+		testkit.Is(t, true, right(), c.line)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	testkit.Is(t, false, runs(b, 0), "one that has ended runs")
+}

@@ -241,7 +241,7 @@ func runs(b *board, i int32) bool {
 		b.held[i] = 0
 	}
 	if !ok || n < 7 || b.answer[0] == 'r' {
-		return ok && n == 7
+		return ok && n >= 7
 	}
 	at, number, first := uintptr(0), int64(0), uint64(0)
 	for ; at < n && b.answer[at] >= '0' && b.answer[at] <= '9'; at++ {
