@@ -130,6 +130,11 @@ func TestUntaken(t *testing.T) {
 	if m.Commands, m.Report.Busy = nil, 300; m.untaken() != nil {
 		t.Error("the CPUs are busy, and its threads want them")
 	}
+	for locks, want := range map[float64]int{0: 0, 50: 1} { // s of 60
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60 - locks, explain.Locks: locks})
+		m.Connected, m.Host.Busy, m.Requests = false, new(0.6), &Requests{Connections: 16, Unread: 14, Looks: 12}
+		testkit.Is(t, want, len(m.untaken()), "one thread at work on average", locks)
+	}
 }
 
 // A limit on a device that holds comes before a faster one, with what lifts it.

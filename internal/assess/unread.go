@@ -84,7 +84,7 @@ const (
 )
 
 // onlyOne is how near to one the number of threads with work is where that is one which always has some: requests wait
-// until it comes to them, and its levers shorten that.
+// until it comes to them, and its levers shorten that. A pool that seems to wait for locks is none such.
 const onlyOne = 0.1
 
 // untaken are requests that wait though CPUs are idle, or the service's threads are: too few threads take them, or
@@ -96,7 +96,8 @@ func (m *Minute) untaken() []explain.Finding {
 		return nil
 	}
 	at := m.atWork()
-	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread || math.Abs(at-1) < onlyOne {
+	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread ||
+		math.Abs(at-1) < onlyOne && m.share(explain.Locks).Value < half {
 		return nil
 	}
 	share := r.Unread / r.Connections
