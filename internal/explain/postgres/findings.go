@@ -165,13 +165,12 @@ func (f *findings) commitDelay() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	n := float64(max(0, f.Transactions))
-	cpu := f.Part(explain.DatabaseCPU).Seconds
-	slept, ran := f.in(sleeping), cpu/2 // who wakes up waits for a CPU, and finds its caches cold
-	if slept == 0 {                     // without the CPU time of sessions, a sleep looks as if it ran
-		slept, ran = min(n*delay, cpu+f.Part(explain.RunQueue).Seconds), 0
+	slept := f.in(sleeping)
+	if slept == 0 { // without the CPU time of sessions, a sleep looks as if it ran
+		slept = min(n*delay, f.Part(explain.DatabaseCPU).Seconds+f.Part(explain.RunQueue).Seconds)
 	}
 	x.Number, x.Unit, x.N = delay, "s", int64(n)
-	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy-ran)))
+	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy))) // who wakes up finds its caches cold
 	x.Text = fmt.Sprintf("by commit_delay, each commit sleeps for %s before its flush: %s of active time",
 		result.Format(delay, "s"),
 		result.Share(*x.Explains))
