@@ -127,7 +127,7 @@ func (s *stage) postgres() error {
 
 // pgbench are clients of PostgreSQL. A script that begins with "@" is one of its own.
 func (s *stage) pgbench() error {
-	args := []string{"-n", "-c", strconv.Itoa(max(s.setup.Clients, 1)), "-j", "2", "-P", "1", "--progress-timestamp", "-T", "3600"}
+	args := []string{"-n", "-c", strconv.Itoa(max(s.setup.Clients, 1)), "-j", "2", "-P", "1", "--progress-timestamp", "-T", "3600", "--max-tries=100"}
 	if own, ok := strings.CutPrefix(s.setup.Script, "@"); ok && s.setup.Think == 0 {
 		args = append(args, "-b", own)
 	} else {
@@ -347,7 +347,7 @@ func (s *stage) nginx() error {
 	}
 	server, upstream := "root "+root+";", ""
 	if s.setup.pairs()["behind"] != "" {
-		behind, err := s.behind()
+		behind, err := s.behind(s.setup.pairs()["behind"] == "unix")
 		if err != nil {
 			return err
 		}
@@ -373,22 +373,26 @@ http { access_log off; keepalive_requests 1000000000; %s %s server { listen 127.
 	})
 }
 
-// behind starts a web server that another one asks.
-func (s *stage) behind() (address string, err error) {
+// behind starts a web server that another one asks, over TCP or a Unix socket.
+func (s *stage) behind(local bool) (address string, err error) {
 	p, err := port()
 	if err != nil {
 		return "", err
 	}
-	address = "127.0.0.1:" + p
-	if _, err := s.start(nil, "/usr/bin/python3", s.dir+"/bin/web.py", p, s.dir+"/log"); err != nil {
+	network, address, at := "tcp4", "127.0.0.1:"+p, "127.0.0.1:"+p
+	if local {
+		p = s.dir + "/web.sock"
+		network, address, at = "unix", p, "unix:"+p
+	}
+	if _, err := s.start(nil, "/usr/bin/python3", s.dir+"/bin/web.py", p, s.dir+"/log", s.setup.pairs()["workers"]); err != nil {
 		return "", err
 	}
-	return address, s.ready("tcp4", address)
+	return at, s.ready(network, address)
 }
 
 // haproxy asks one server, of which it may limit connections.
 func (s *stage) haproxy() error {
-	behind, err := s.behind()
+	behind, err := s.behind(false)
 	if err != nil {
 		return err
 	}

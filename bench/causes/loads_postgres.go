@@ -7,7 +7,7 @@ import "slices"
 // loads are all, those with a cause before those without any. A load is an entry in one of these lists and nothing
 // else.
 func loads() []load {
-	return slices.Concat(ofPostgres, ofMariaDB, ofPoolers, ofServers, ofInner, ofOuter, ofProcesses, ofKernel, withoutCause)
+	return slices.Concat(ofPostgres, ofMariaDB, ofPoolers, ofServers, ofInner, ofOuter, ofMet, ofProcesses, ofKernel, withoutCause)
 }
 
 // What is said of causes that are alike.

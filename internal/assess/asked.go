@@ -29,7 +29,11 @@ type Asked struct {
 	// Requests are how many have no answer yet, in the mean: of an event loop no thread waits for one alone.
 	Requests float64 `json:"requests"`
 	Opened   float64 `json:"opened,omitempty"` // connections that the service opens to it, a second
-	Own      bool    `json:"own,omitempty"`    // it is a process of the service itself
+	// Kept are connections over a Unix socket, in the mean, of which it does not show whether one asks.
+	Kept float64 `json:"kept,omitempty"`
+	// Connections are those that sessions of a database have open to it.
+	Connections int  `json:"connections,omitempty"`
+	Own         bool `json:"own,omitempty"` // it is a process of the service itself
 	// Container is the one that it is in; nil: it is in none, or on another host.
 	Container *pods.Container `json:"container,omitempty"`
 	// Line is that of the asking process's resolvConf which names it; 0: none does.
@@ -126,6 +130,9 @@ func (b *blocked) asked(members []int) (list []Asked) {
 			of(address).Requests = float64(n) / float64(b.unread.sum.Looks)
 		}
 	}
+	for address, n := range b.unread.kept {
+		of(address).Kept = float64(n) / float64(b.unread.sum.Looks)
+	}
 	opened := b.unread.of.OpenedTo()
 	for _, a := range all {
 		a.Opened = opened[a.Address]
@@ -133,7 +140,7 @@ func (b *blocked) asked(members []int) (list []Asked) {
 	}
 	slices.SortFunc(list, func(x, y Asked) int {
 		most := func(a Asked) float64 { return max(a.Seconds, a.Requests*b.tally.Wall.Seconds()) }
-		return cmp.Or(cmp.Compare(most(y), most(x)), cmp.Compare(x.Address, y.Address))
+		return cmp.Or(cmp.Compare(most(y), most(x)), cmp.Compare(y.Kept, x.Kept), cmp.Compare(x.Address, y.Address))
 	})
 	list = list[:min(mostAsked, len(list))]
 	for i := range list {
@@ -146,6 +153,74 @@ func (b *blocked) asked(members []int) (list []Asked) {
 		}
 	}
 	return list
+}
+
+// extended is the class of waits of extensions, as postgres_fdw and dblink have them for another server.
+const extended = "Extension:"
+
+// inExtensions is for how long sessions of a PostgreSQL waited so, s.
+func (m *Minute) inExtensions() (seconds float64) {
+	for _, e := range m.Report.Events {
+		if strings.HasPrefix(e.Name, extended) && e.Part == explain.OtherWaits {
+			seconds += e.Seconds
+		}
+	}
+	return seconds
+}
+
+// serversOf are the servers to which its sessions have connections, where they wait in extensions.
+func (m *Minute) serversOf(members []int) (list []Asked) {
+	if !m.Connected || m.inExtensions() < lever.Margin*m.Report.Busy || len(members) == 0 {
+		return nil
+	}
+	for address, n := range proc.Connected(members) {
+		a := Asked{Address: address, Connections: n}
+		a.is(proc.Listener(members[0], address), members)
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(x, y Asked) int {
+		return cmp.Or(cmp.Compare(y.Connections, x.Connections), cmp.Compare(x.Address, y.Address))
+	})
+	return list[:min(mostAsked, len(list))]
+}
+
+// extensions says so.
+func (m *Minute) extensions() []explain.Finding {
+	seconds := m.inExtensions()
+	if !m.Connected || m.Report.Busy <= 0 || seconds <= 0 {
+		return nil
+	}
+	share := lever.Unit(seconds / m.Report.Busy)
+	f := explain.Finding{Parameter: "extensions", Part: explain.OtherWaits, Number: seconds, Unit: "s", N: -1,
+		Explains: &share, AtMost: result.Finite(lever.Unit(m.share(explain.OtherWaits).High + m.share(explain.RunQueue).High)),
+		Whole: true, Text: fmt.Sprintf("sessions wait %s of active time in extensions, such as postgres_fdw",
+			result.Share(share)),
+		Step: "see which extension their statements use, and what that asks (hostlab assess --texts --all)"}
+	if len(m.Asked) > 0 {
+		a := m.Asked[0]
+		f.Parameter, f.Step = a.Address, "run hostlab assess on its host"
+		if a.PID != 0 {
+			f.Step = strings.TrimPrefix(a.next(), ": ")
+		}
+		f.Text += ", connected to " + screen.Clean(a.who())
+	}
+	return []explain.Finding{f}
+}
+
+// who is its process, and where it is.
+func (a *Asked) who() string {
+	if a.PID == 0 {
+		return a.at()
+	}
+	return called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) + " at " + a.at()
+}
+
+// next shows what it does, as a clause; "": it does not show where it is.
+func (a *Asked) next() string {
+	if a.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": run 'hostlab assess --service pid:%d'", a.PID)
 }
 
 // is names the process that answers; 0: none is seen.
@@ -214,11 +289,10 @@ func (m *Minute) asking() (list []explain.Finding) {
 			next = fmt.Sprintf("see whether that server answers, or name another: line %d of %s names it", a.Line, resolvConf)
 		}
 		if a.PID != 0 {
-			by := called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container})
-			if who = by + " at " + a.at(); a.Address == proc.Unnamed {
-				who = by + ", which ended most such waits, over UDP"
+			if who = a.who(); a.Address == proc.Unnamed {
+				who = strings.TrimSuffix(who, " at "+a.at()) + ", which ended most such waits, over UDP"
 			}
-			next = fmt.Sprintf("run 'hostlab assess --service pid:%d'", a.PID)
+			next = strings.TrimPrefix(a.next(), ": ")
 		}
 		if a.Own {
 			next = "look for what keeps it from answering there: it is a process of the service itself"

@@ -27,7 +27,7 @@ func TestAsked(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 3})
 	m.Connected, m.Service.Name = false, "shop"
 	m.Report.Elapsed, m.Report.Busy = 11, 11
-	for _, p := range b.parts() {
+	for _, p := range b.parts(false) {
 		if p.Name == explain.Peers && (p.Seconds != 8 || p.Share.Low >= 8 || p.Share.High <= 8) {
 			t.Errorf("%+v", p)
 		}
@@ -130,6 +130,11 @@ func TestUntaken(t *testing.T) {
 	if m.Commands, m.Report.Busy = nil, 300; m.untaken() != nil {
 		t.Error("the CPUs are busy, and its threads want them")
 	}
+	for locks, want := range map[float64]int{0: 0, 50: 1} { // s of 60
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60 - locks, explain.Locks: locks})
+		m.Connected, m.Host.Busy, m.Requests = false, new(0.6), &Requests{Connections: 16, Unread: 14, Looks: 12}
+		testkit.Is(t, want, len(m.untaken()), "one thread at work on average", locks)
+	}
 }
 
 // A limit on a device that holds comes before a faster one, with what lifts it.
@@ -188,6 +193,22 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
+// TestExtensions: sessions that wait in an extension wait for the server to which they have most connections.
+func TestExtensions(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.OtherWaits: 80})
+	m.Connected = true
+	if m.extensions() != nil {
+		t.Error("no extension waits")
+	}
+	m.Report.Events = []explain.Event{{Name: "Extension:PostgresFdwGetResult", Part: explain.OtherWaits, Seconds: 80}}
+	m.Asked = []Asked{{Address: "/run/.s.PGSQL.5433", PID: 812, Name: "postgres", Connections: 4}}
+	want := "sessions wait 80 % of active time in extensions, such as postgres_fdw, " +
+		"connected to postgres (PID 812) at /run/.s.PGSQL.5433"
+	if f := m.extensions(); len(f) != 1 || f[0].Says() != want || f[0].Step != "run 'hostlab assess --service pid:812'" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // Requests that no thread works at and no server is asked for are held by the service itself.
 func TestWithin(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 6})
@@ -199,6 +220,16 @@ func TestWithin(t *testing.T) {
 	}
 	if m.Asked[0].Requests = 15; m.within() != nil {
 		t.Error("the server has them")
+	}
+	m.Asked = []Asked{{Address: "/run/s", Kept: 10, PID: 812, Name: "db"}}
+	want = "of 16 requests at a time, 16 wait within haproxy or for db (PID 812) at /run/s, to which it keeps 10 connections open"
+	if list := m.within(); len(list) != 1 || list[0].Says() != want || !strings.HasPrefix(list[0].Step, "see whether that answers late: run 'hostlab assess --service pid:812'; else") {
+		t.Errorf("%+v", list)
+	}
+	m.Requests.Held = 8
+	want = "on 8 of 16 connections the end of an answer waits in the kernel until the client confirms its beginning, about 40 ms"
+	if list := m.confirmed(); len(list) != 1 || list[0].Text != want || *list[0].Explains != 0.5 {
+		t.Errorf("%+v", list)
 	}
 }
 
@@ -212,6 +243,11 @@ func TestAnew(t *testing.T) {
 	}
 	want = "2 times a second a client found the queue of connections full that nobody has taken yet, and tries again after a second or more"
 	if list := m.refused(); len(list) != 1 || list[0].Text != want || list[0].N != 120 {
+		t.Errorf("%+v", list)
+	}
+	m.Requests.Opened, m.Requests.TLS = proc.Opened{OverTCP: 100}, true // in 60 s, for which it computed 30 s
+	want = "clients open 100 connections a second, while 2 are open on average; each takes up to 5.00 ms of CPU time with its requests, which a TLS handshake may be most of"
+	if list := m.anew(); len(list) != 1 || list[0].Says() != want || !list[0].Plain || list[0].Explains != nil {
 		t.Errorf("%+v", list)
 	}
 	if m.Requests.Opened = (proc.Opened{OverTCP: 3}); m.anew() != nil || m.refused() != nil {

@@ -16,7 +16,7 @@ func TestChildren(t *testing.T) {
 		{PID: 1, TID: 1}: {running: 1, asleep: 7, computes: 2}, {PID: 2, TID: 2}: {asleep: 60}}}}
 	testkit.Same(t, &Child{"sleep", waits.Sleep, 7}, b.child())
 	testkit.Is(t, true, (&blocked{tally: &waits.Tally{}}).child() == nil, "none")
-	for _, p := range b.parts() {
+	for _, p := range b.parts(false) {
 		if p.Name == explain.OtherWaits {
 			testkit.Is(t, 7, p.Seconds)
 		}

@@ -138,7 +138,7 @@ func (m *Minute) behind(part explain.PartName) (says []string, own string) {
 	}
 	slices.SortStableFunc(kinds, func(a, b chain.Kind) int { return cmp.Compare(shares[b], shares[a]) })
 	if whose[part] == "" || len(kinds) == 0 || part == explain.LogWait && kinds[0] == chain.Log || part == explain.DataReads &&
-		kinds[0] == chain.Data {
+		(kinds[0] == chain.Data || kinds[0] == chain.Device) {
 		return nil, ""
 	}
 	for _, k := range kinds[:min(3, len(kinds))] {
@@ -164,6 +164,33 @@ func (m *Minute) mostlyBy(part explain.PartName, kind chain.Kind, of float64) st
 		}
 	}
 	return ""
+}
+
+// talks says that transactions wait for their clients, which wait for nothing of this host: no lever shortens that.
+func (m *Minute) talks() []explain.Finding {
+	n, app := m.Report.Transactions, m.share(explain.Application)
+	if !m.Connected || app.Value < half || m.clientsHere() && !m.follows(explain.Application) {
+		return nil
+	}
+	still, who := 1.0, ""
+	if m.follows(explain.Application) {
+		still = 0
+		for _, kind := range []chain.Kind{chain.Asleep, chain.Remote} {
+			of := m.Ends.Share(explain.Application, func(e chain.End) bool { return e.Kind == kind }).Value
+			still += of
+			who = cmp.Or(who, m.mostlyBy(explain.Application, kind, of))
+		}
+	}
+	share, each := app.Value*still, ""
+	if n > 0 {
+		each = ", " + m.each(m.Report.Part(explain.Application).Seconds) + " each"
+	}
+	return []explain.Finding{{Parameter: "pauses within transactions", Part: explain.Application,
+		Number: m.Report.Part(explain.Application).Seconds, Unit: "s", N: n, Explains: &share,
+		AtMost: result.Finite(lever.Unit(app.High + m.share(explain.RunQueue).High)), Whole: true,
+		Text: fmt.Sprintf("transactions wait %s of active time for their clients%s%s", result.Share(app.Value), who, each),
+		Step: "have clients send fewer statements a transaction, or all at once (a function, a pipeline, fewer round trips), " +
+			"and do nothing else in between"}}
 }
 
 // endings are the parts that wait, by what that ended with. A part whose waits all ended as they began has no bar: that

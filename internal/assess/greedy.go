@@ -102,6 +102,10 @@ func (m *Minute) greedy() []explain.Finding {
 	if g == nil || ran <= 0 || g.Seconds < greedily*ran || queue.Value < lever.Margin {
 		return nil
 	}
+	waited := lever.Unit(queue.Value - max(0, g.Watched-g.Seconds)/m.Report.Busy) // that of the others
+	if waited < lever.Margin || !m.Connected && g.Seconds >= mainly*ran {         // the latter has the service's own work
+		return nil
+	}
 	of := lever.Unit(g.Seconds / ran)
 	most := m.withoutGreedy()
 	likely := min(most, of*(cpu.Value+queue.Value)) // what computes keeps others waiting
@@ -118,7 +122,7 @@ func (m *Minute) greedy() []explain.Finding {
 		Unit: "of its CPU time", N: int64(g.Threads), Explains: &likely, AtMost: &most,
 		Unseen: "it does not show what clients on this host then take of the CPUs",
 		Text: fmt.Sprintf("%s always computed, and took %s of %s CPU time, while %s for a CPU for %s of active time",
-			who, result.Share(of), its, screen.Plural(g.Others, "other waits", "others wait"), result.Share(queue.Value)),
+			who, result.Share(of), its, screen.Plural(g.Others, "other waits", "others wait"), result.Share(waited)),
 		Step: m.giveWay(g)}}
 }
 

@@ -53,6 +53,11 @@ func TestGreedy(t *testing.T) {
 	if list := m.greedy(); len(list) != 1 || !strings.HasPrefix(list[0].Text, "2 sessions, most of all 47 (") || strings.Contains(list[0].Step, "select") {
 		t.Errorf("%+v", list)
 	}
+	m.Greedy.Watched = 70
+	testkit.Is(t, 0, len(m.greedy()), "the wait for a CPU is its own")
+	m.Greedy.Watched, m.Greedy.Seconds, m.Connected = 0, 55, false
+	testkit.Is(t, 0, len(m.greedy()), "the service's own work")
+	m.Connected = true
 	if m.Greedy.Seconds = 5; m.greedy() != nil {
 		t.Error("it computed little")
 	}

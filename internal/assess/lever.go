@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/postgres"
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -285,6 +286,12 @@ func (m *Minute) memory() lever.Lever {
 		if m.Connected { // a database tells which other waits they are, and pages are none: they show in no wait of its own
 			other = m.share(explain.Unexplained)
 			other.Low, other.Value = 0, min(other.Value, some)
+			for _, e := range m.Report.Events {
+				if e.Name == postgres.Unnamed+postgres.Page {
+					seconds := e.Seconds / max(m.Report.Busy, 1e-9)
+					other.Value, other.High = lever.Unit(other.Value+seconds), lever.Unit(other.High+seconds)
+				}
+			}
 		}
 		gain(&l, reads.Value+other.Value, reads.Low+other.Low, reads.Value+other.Value,
 			reads.High+other.High+cpu.High+m.share(explain.Unexplained).Value, "what it reads again stays in memory",

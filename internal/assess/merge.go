@@ -72,6 +72,8 @@ func Merge(list []*Minute) *Minute {
 	out.Traffic, out.Greedy = trafficOf(list), greedyIn(list)
 	out.Reader = mostOf(list, func(m *Minute) *Other { return m.Reader })
 	out.Keeper = mostOf(list, func(m *Minute) *Other { return m.Keeper })
+	out.Files = mostOf(list, func(m *Minute) *Other { return m.Files })
+	out.Ender = mostOf(list, func(m *Minute) *Other { return m.Ender })
 	out.Child = childOf(list)
 	out.Mover = mostOf(list, func(m *Minute) *Mover { return m.Mover })
 	out.Policies, out.Bursts, out.Sample = Policies{}, nil, burstsOf(list)

@@ -203,7 +203,7 @@ func requestsOf(list []*Minute) (out *Requests) {
 			n := max(a+b, 1)
 			mean := func(x, y float64) float64 { return (x*a + y*b) / n }
 			*out = Requests{mean(out.Connections, r.Connections), mean(out.Unread, r.Unread), mean(out.AtWork, r.AtWork),
-				out.Looks + r.Looks, proc.Opened{OverTCP: mean(out.OverTCP, r.OverTCP), OverUnix: mean(out.OverUnix, r.OverUnix),
+				mean(out.Held, r.Held), out.Looks + r.Looks, out.TLS || r.TLS, proc.Opened{OverTCP: mean(out.OverTCP, r.OverTCP), OverUnix: mean(out.OverUnix, r.OverUnix),
 					Full: mean(out.Full, r.Full)}}
 		}
 	}

@@ -58,6 +58,10 @@ type Minute struct {
 	// neither.
 	Reader *Other `json:"reader,omitempty"`
 	Keeper *Other `json:"keeper,omitempty"`
+	// Files is a call on files in which its threads wait, and Ender another program whose doing ends most of its waits of
+	// a part; nil: there is none.
+	Files *Other `json:"files,omitempty"`
+	Ender *Other `json:"ender,omitempty"`
 	// Child is a program that it has started and waits for; nil: it waits for none.
 	Child *Child `json:"child,omitempty"`
 	// Mover is who keeps a disk busy on which it has files; nil: nobody does.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/chain"
 	"hostlab/internal/explain"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
@@ -261,9 +260,9 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Connected = x.source != nil
 	}
 	if m.Report = rep; m.Connected {
-		m.Stopped = w.halts.stopped()
+		m.Stopped, m.Asked = w.halts.stopped(), m.serversOf(w.of.Members())
 	} else {
-		m.Report = ofThreads(w.of, w.threads.readings, append(w.blocked.parts(), w.scheduler.locks(w.threads.last().At, w.of)...),
+		m.Report = ofThreads(w.of, w.threads.readings, withLocks(w.blocked.parts(m.short()), w.scheduler.locks(w.threads.last().At, w.of)),
 			w.began, w.options.Tool)
 		members := w.of.Members()
 		m.Asked, m.Report.Missing = w.blocked.asked(members), rep.Missing
@@ -271,6 +270,10 @@ func (x *sessions) fill(m *Minute, w *watching, interrupted bool) {
 		m.Stopped, m.Interpreter = w.blocked.stopped(), w.blocked.interpreter()
 		m.Collector, m.Requests = w.blocked.collector(), w.blocked.unread.mean()
 		m.Child, m.Reader, m.Keeper = w.blocked.child(), w.blocked.reader(members), w.blocked.keeper(members)
+		m.Files = w.blocked.onFiles(members)
+		if m.Requests != nil {
+			m.Requests.TLS = encrypts(w.of.PID)
+		}
 		if interrupted {
 			rep.Ended = explain.Interrupted
 		}
@@ -370,17 +373,13 @@ func parks(pid int) bool {
 	return f.Section(".go.buildinfo") != nil
 }
 
-// locks are the waits for locks of a service that tells no sessions: for what another of its threads does. One that
-// waits for what a client sends has nothing to do. wall is in s.
+// locks are the waits for locks of a service that tells no sessions. wall is in s.
 func (x *scheduler) locks(wall float64, of *service.Service) []explain.Part {
 	if x.seen == nil || x.seen.Ends == nil || len(x.seen.Ends.Windows) < followed || parks(of.PID) {
 		return nil
 	}
 	a := x.seen.Ends
-	own := func(e chain.End) bool {
-		return !e.Client && e.Kind != chain.Unseen && e.Kind != chain.Remote && e.Kind != chain.Circle
-	}
-	each := stats.RatioOfSums(a.Each(explain.Locks, own), a.Lengths, 0.05)
+	each := stats.RatioOfSums(a.Each(explain.Locks, ofLocks), a.Lengths, 0.05)
 	p := explain.Part{Name: explain.Locks, Seconds: each.Value * wall, Source: "the scheduler's windows",
 		Share: result.Estimate{Value: each.Value * wall, Low: max(0, each.Low) * wall, High: each.High * wall, N: each.N,
 			Evidence: result.Measured}}

@@ -19,8 +19,8 @@ import (
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
-	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused,
-		m.within, m.throttled, m.halted, m.slow, m.turns, m.interrupted, m.pushes, m.queues, m.shares, m.greedy, m.parents} {
+	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused, m.confirmed,
+		m.within, m.throttled, m.halted, m.slow, m.turns, m.interrupted, m.pushes, m.queues, m.onFiles, m.ender, m.talks, m.extensions, m.shares, m.greedy, m.parents} {
 		for _, f := range look() {
 			if f.Elsewhere = true; f.Matters() {
 				list = append(list, f)
@@ -155,7 +155,7 @@ func (m *Minute) heavy() []explain.Finding {
 			AtMost: result.Finite(min(1, most)),
 			Text: fmt.Sprintf("statement %s (%s) has %s of the time on CPUs", s.ID, strings.ReplaceAll(s.Kind, "_", " "),
 				result.Share(s.Share.Value)),
-			Step: "look at its plan (explain) for an index that it lacks; hostlab assess --texts --all shows its text"}}
+			Step: "look at its plan (explain analyze) for an index that it lacks, or for what planning takes; hostlab assess --texts --all shows its text"}}
 	}
 	return nil
 }
@@ -253,6 +253,9 @@ func (m *Minute) held() string {
 		return ""
 	}
 	b := m.Report.Blockers[0]
+	if b.Event == explain.Deadlocked { // a finding says so
+		return ""
+	}
 	both := b.Share.N == 2 && b.Held == 1 // which says who it was then, and nothing of how often
 	named := b.PID != 0 && b.Held >= mostly && (both || b.Held*float64(b.Share.N) >= followed)
 	if m.follows(explain.Locks) && !named && (b.All() == "" || b.Share.N < followed) {

@@ -1,8 +1,10 @@
 package assess
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"hostlab/internal/explain"
@@ -15,10 +17,12 @@ import (
 
 // Requests are those of its clients, the means of all looks.
 type Requests struct {
-	Connections float64 `json:"connections"` // with those that the service has not taken yet
-	Unread      float64 `json:"unread"`      // of them, with something to read
-	AtWork      float64 `json:"at_work"`     // of them, that wait for an answer, over TCP
+	Connections float64 `json:"connections"`    // with those that the service has not taken yet
+	Unread      float64 `json:"unread"`         // of them, with something to read
+	AtWork      float64 `json:"at_work"`        // of them, that wait for an answer, over TCP
+	Held        float64 `json:"held,omitempty"` // of them, by Nagle's algorithm
 	Looks       int     `json:"looks"`
+	TLS         bool    `json:"tls,omitempty"` // it may speak that
 	proc.Opened
 }
 
@@ -28,6 +32,7 @@ type unread struct {
 	of     proc.Visitors
 	atWork proc.Open
 	asked  map[string]proc.Open // by server
+	kept   map[string]int       // likewise
 	next   time.Time
 }
 
@@ -47,11 +52,15 @@ func (u *unread) look(members func() []int) {
 
 func (u *unread) add(r proc.Requests) {
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
+	u.sum.Held += float64(r.Held)
 	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
+	if u.asked == nil {
+		u.asked, u.kept = map[string]proc.Open{}, map[string]int{}
+	}
+	for address, n := range r.Kept {
+		u.kept[address] += n
+	}
 	for address, open := range r.Asked {
-		if u.asked == nil {
-			u.asked = map[string]proc.Open{}
-		}
 		u.asked[address] = u.asked[address].Add(open)
 	}
 }
@@ -63,7 +72,7 @@ func (u *unread) mean() *Requests {
 	if u.sum.Connections == 0 && opened == (proc.Opened{}) {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Looks, opened}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Looks, false, opened}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -75,7 +84,7 @@ const (
 )
 
 // onlyOne is how near to one the number of threads with work is where that is one which always has some: requests wait
-// until it comes to them, and its levers shorten that.
+// until it comes to them, and its levers shorten that. A pool that seems to wait for locks is none such.
 const onlyOne = 0.1
 
 // untaken are requests that wait though CPUs are idle, or the service's threads are: too few threads take them, or
@@ -87,7 +96,8 @@ func (m *Minute) untaken() []explain.Finding {
 		return nil
 	}
 	at := m.atWork()
-	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread || math.Abs(at-1) < onlyOne {
+	if (*m.Host.Busy >= crowded || m.Host.Bound()) && at >= idles*r.Unread ||
+		math.Abs(at-1) < onlyOne && m.share(explain.Locks).Value < half {
 		return nil
 	}
 	share := r.Unread / r.Connections
@@ -107,6 +117,16 @@ const (
 	opensTCP  = 15e-6
 )
 
+// shakes is the CPU time of a connection, s, from which a handshake may be most of it: to sign with RSA of 2048 bits
+// takes 0.5 ms.
+const shakes = 3e-4
+
+// encrypts reports that a process has loaded a library for TLS.
+func encrypts(pid int) bool {
+	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	return bytes.Contains(maps, []byte("/libssl")) || bytes.Contains(maps, []byte("/libgnutls"))
+}
+
 // often is how many connections a second are many.
 const often = 10
 
@@ -120,17 +140,25 @@ func (m *Minute) anew() []explain.Finding {
 	}
 	of := lever.Unit((opensTCP*r.OverTCP + opensUnix*r.OverUnix) * m.Report.Wall / ran)
 	share := lever.Unit(of * (cpu.Value + queue.Value)) // what computes waits for a CPU, too
+	explains, each := &share, ran/max((r.OverTCP+r.OverUnix)*m.Report.Wall, 1)
+	more := fmt.Sprintf("to accept and close those takes about %s of active time, estimated from %.0f us each over TCP "+
+		"and %.0f us over Unix sockets", result.Share(share), 1e6*opensTCP, 1e6*opensUnix)
+	secret := r.TLS && each >= shakes
+	if secret {
+		explains = nil
+		more = fmt.Sprintf("each takes up to %s of CPU time with its requests, which a TLS handshake may be most of",
+			result.Format(each, "s"))
+	}
 	kept := ""
 	if r.Connections >= 1 {
 		kept = fmt.Sprintf(", while %s are open on average", explain.Plain(r.Connections))
 	}
 	return []explain.Finding{{Parameter: "connections opened anew", Part: explain.DatabaseCPU, Number: r.OverTCP + r.OverUnix,
-		Unit: "connections/s", N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Unit: "connections/s", N: int64(r.Looks), Explains: explains, AtMost: result.Finite(1), Plain: secret,
 		Unseen: "it does not show what clients take to connect",
 		Text:   fmt.Sprintf("clients open %s connections a second%s", explain.Plain(r.OverTCP+r.OverUnix), kept),
-		More: []string{fmt.Sprintf("to accept and close those takes about %s of active time, estimated from %.0f us each over TCP "+
-			"and %.0f us over Unix sockets", result.Share(share), 1e6*opensTCP, 1e6*opensUnix)},
-		Step: "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
+		More:   []string{more},
+		Step:   "let clients keep their connections: a pool in each of them, and keep-alive in what stands between"}}
 }
 
 // refused are connections that find the queue of the service full: its clients come back after a second, then after two.
@@ -147,6 +175,22 @@ func (m *Minute) refused() []explain.Finding {
 		Step: "raise the backlog that it gives to listen(2) and net.core.somaxconn, or have it take connections sooner"}}
 }
 
+// confirmed are answers that their clients have in part: the kernel keeps the rest back until they confirm that, which
+// they do late (Nagle's algorithm, and delayed acknowledgements; RFC 1122, 4.2.3).
+func (m *Minute) confirmed() []explain.Finding {
+	r := m.Requests
+	if r == nil || r.Connections <= 0 || r.Held*float64(r.Looks) < followed {
+		return nil
+	}
+	share := lever.Unit(r.Held / r.Connections)
+	return []explain.Finding{{Parameter: "TCP_NODELAY", Part: explain.Application, Number: r.Held, Unit: "connections",
+		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
+		Unseen: "it does not show what clients do meanwhile",
+		Text: fmt.Sprintf("on %s of %s connections the end of an answer waits in the kernel until the client confirms its "+
+			"beginning, about 40 ms", explain.Plain(r.Held), explain.Plain(r.Connections)),
+		Step: "have it send each answer at once, or set TCP_NODELAY on its connections (Nagle's algorithm)"}}
+}
+
 // within are requests that are neither at a thread that has work nor at a server: a limit, a pool or a timer of the
 // service's own holds them.
 func (m *Minute) within() []explain.Finding {
@@ -155,20 +199,30 @@ func (m *Minute) within() []explain.Finding {
 		return nil
 	}
 	at := m.atWork()
-	held, more := r.AtWork-r.Unread-at, []string(nil)
+	held, kept, more := r.AtWork-r.Unread-at, Asked{}, []string(nil)
 	for _, a := range m.Asked {
 		if held -= max(a.Requests, a.Seconds/max(m.Report.Wall, 1e-9)); more == nil && a.Requests > 0 {
 			more = []string{fmt.Sprintf("%s wait for %s", explain.Plain(a.Requests), screen.Clean(a.Address))}
+		}
+		if a.Kept > kept.Kept {
+			kept = a
 		}
 	}
 	if held < 1 || held < half*r.AtWork {
 		return nil
 	}
 	share := held / r.AtWork
-	return []explain.Finding{{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
+	f := explain.Finding{Parameter: "requests within", Part: explain.Application, Number: held, Unit: "requests",
 		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
 		Text: fmt.Sprintf("of %s requests at a time, %s wait within %s, where %s threads work on average",
 			explain.Plain(r.AtWork), explain.Plain(held), m.name(), explain.Plain(at)),
 		More: more,
-		Step: "look for what holds them: a limit of its own on connections or rates, a pool, or a timer"}}
+		Step: "look for what holds them: a lock, a pool, a limit of its own on connections or rates, or a timer"}
+	if kept.Kept >= half*held { // they may ask
+		f.Text = fmt.Sprintf("of %s requests at a time, %s wait within %s or for %s, to which it keeps %s open",
+			explain.Plain(r.AtWork), explain.Plain(held), m.name(), screen.Clean(kept.who()),
+			screen.Plural(int(math.Round(kept.Kept)), "connection", "connections"))
+		f.Step = "see whether that answers late" + kept.next() + "; else " + f.Step
+	}
+	return []explain.Finding{f}
 }

@@ -75,6 +75,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	w.trips.fill(m)
 	w.scheduler.fill(m, o.Facts)
 	m.whoAnswers(w.of)
+	m.Ender = m.enders()
 	m.divide()
 	w.poolers.fill(m)
 	w.commands.fill(ctx, m)

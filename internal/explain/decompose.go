@@ -293,6 +293,7 @@ func (d *decomposition) less(from string, seconds float64) {
 // blocked puts waits that show as running in the place of what did not run. Each brings CPU time
 // along, and a wait for a CPU from its end on, as the wait for a client does that begins a transaction.
 func (d *decomposition) blocked(c Counted, a Account) {
+	d.less(c.From, c.Seconds) // where looks saw them
 	left, n := d.elapsed-d.total(), float64(c.Count)
 	if left <= 0 || n <= 0 {
 		return

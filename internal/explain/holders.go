@@ -98,7 +98,7 @@ func (r *Report) Keeping() (f Finding, found bool) {
 	locks := r.Part(Locks)
 	for _, b := range r.Blockers {
 		all, client, other := r.heldBy(b.PID)
-		if b.PID == 0 || b.Held < half || !often(b, b.Held) || client+other >= all/2 || r.Busy <= 0 {
+		if b.PID == 0 || b.Event == Deadlocked || b.Held < half || !often(b, b.Held) || client+other >= all/2 || r.Busy <= 0 {
 			continue
 		}
 		seconds := min(1, all) * locks.Seconds
@@ -112,6 +112,9 @@ func (r *Report) Keeping() (f Finding, found bool) {
 	}
 	return f, false
 }
+
+// Deadlocked is what a holder does that waits for the one that waits for it.
+const Deadlocked = "each waits for the other"
 
 // Prepared is what PostgreSQL says holds a lock that is no session's: a transaction of two phases.
 const Prepared = "prepared transaction"
@@ -187,7 +190,7 @@ func Chains(waiters map[int64]Waiter, holders map[int64]Holder) (out []Block) {
 			further, waits := waiters[next]
 			switch {
 			case seen[next]:
-				out = append(out, Block{Holder: Holder{PID: next, Part: Locks, Event: "each waits for the other"},
+				out = append(out, Block{Holder: Holder{PID: next, Part: Locks, Event: Deadlocked},
 					Relation: w.Relation, Depth: depth})
 			case !waits || len(further.By) == 0:
 				h, there := holders[next]

@@ -62,6 +62,9 @@ func askedUnix(all []unixSocket) map[uint64]string {
 	out, names, peers := map[uint64]string{}, map[uint64]string{}, map[uint64]uint64{}
 	for _, x := range all {
 		names[x.inode], peers[x.inode] = x.name, x.peer
+		for _, client := range x.queued { // whose peer is no file of anybody's yet
+			out[client] = x.name
+		}
 	}
 	for inode, peer := range peers {
 		if peer != 0 {
@@ -160,16 +163,17 @@ func (unixRequest) Serialize() []byte {
 	b := make([]byte, 24)
 	b[0] = unix.AF_UNIX
 	binary.NativeEndian.PutUint32(b[4:], 0xffffffff) // states
-	binary.NativeEndian.PutUint32(b[12:], 1|4|16)    // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER, UDIAG_SHOW_RQLEN
+	binary.NativeEndian.PutUint32(b[12:], 1|4|8|16)  // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER, UDIAG_SHOW_ICONS, UDIAG_SHOW_RQLEN
 	return b
 }
 
-// What an answer begins with (struct unix_diag_msg), and the attributes that have the name, the peer's inode, and how
-// much is unread.
+// What an answer begins with (struct unix_diag_msg), and the attributes that have the name, the peer's inode, the
+// inodes of clients that wait to be accepted, and how much is unread.
 const (
 	unixHead   = 16
 	unixName   = 0
 	unixPeer   = 2
+	unixQueued = 3
 	unixUnread = 4
 )
 
@@ -178,7 +182,9 @@ type unixSocket struct {
 	inode, peer uint64 // peer is 0 where there is none
 	name        string
 	listens     bool
-	unread      int // bytes; of one that listens, connections that nobody has taken yet
+	datagrams   bool     // which nobody answers, as those of a log
+	unread      int      // bytes; of one that listens, connections that nobody has taken yet
+	queued      []uint64 // the clients' ends of those
 }
 
 // unixSockets lists them.
@@ -197,11 +203,16 @@ func unixSockets() (all []unixSocket) {
 		if err != nil {
 			continue
 		}
-		x := unixSocket{inode: uint64(binary.NativeEndian.Uint32(a[4:])), listens: a[2] == listening}
+		x := unixSocket{inode: uint64(binary.NativeEndian.Uint32(a[4:])), listens: a[2] == listening,
+			datagrams: a[1] == unix.SOCK_DGRAM}
 		for _, at := range attributes {
 			switch {
 			case at.Attr.Type == unixPeer && len(at.Value) >= 4:
 				x.peer = uint64(binary.NativeEndian.Uint32(at.Value))
+			case at.Attr.Type == unixQueued:
+				for i := 0; i+4 <= len(at.Value); i += 4 {
+					x.queued = append(x.queued, uint64(binary.NativeEndian.Uint32(at.Value[i:])))
+				}
 			case at.Attr.Type == unixUnread && len(at.Value) >= 4:
 				x.unread = int(binary.NativeEndian.Uint32(at.Value))
 			case at.Attr.Type == unixName && len(at.Value) > 0:

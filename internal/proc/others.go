@@ -229,8 +229,10 @@ func gap(a, b moment, planned time.Duration, continued bool) (p Pause) { //nolin
 type Requests struct {
 	Connections int             // of clients, with those that nobody has taken yet
 	Unread      int             // of them, with something that nobody has read yet
+	Held        int             // of them, of which the end of an answer waits for the client to confirm its beginning
 	AtWork      Open            // that clients wait for: over TCP, in this network
-	Asked       map[string]Open // that a server is to answer, by its address; likewise
+	Asked       map[string]Open // that a server is to answer, by its address
+	Kept        map[string]int  // connections to servers over Unix sockets of which it does not show whether one asks
 }
 
 // Opened are connections that clients open, a second.

@@ -10,6 +10,7 @@ import (
 // Visitors looks at the connections of processes again and again.
 type Visitors struct {
 	seen         map[uint64]bool    // of TCP, at the last look; nil: there was none
+	kept         map[uint64]bool    // of Unix sockets to servers, likewise
 	ours, others float64            // of those that came between looks
 	ports        map[uint64]bool    // on which anybody listens: it is ours
 	to           map[string]float64 // of those that were opened between looks, by server; "": by others
@@ -17,6 +18,20 @@ type Visitors struct {
 	came         float64            // over Unix sockets, between lists
 	between      time.Duration      // those, in all
 	pid          int                // one of the processes, whose network counts
+}
+
+// Connected are the servers to which processes have connections open, with how many each.
+func Connected(pids []int) map[string]int {
+	out, own := map[string]int{}, socketsOf(pids)
+	if len(own) == 0 {
+		return nil
+	}
+	for inode, server := range Servers(pids[0]) {
+		if own[inode] && server != "" && server != Unnamed {
+			out[server]++
+		}
+	}
+	return out
 }
 
 // Look is what clients of the processes wait for, and the processes of servers, at this moment.
@@ -56,8 +71,9 @@ const again = 8
 // unix lists connections over Unix sockets, and again at once, so that those show which came in between.
 func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 	names, before := map[string]bool{}, map[uint64]bool{}
-	began := time.Now()
-	for _, x := range unixSockets() {
+	began, all := time.Now(), unixSockets()
+	v.asks(r, all, own)
+	for _, x := range all {
 		before[x.inode] = true
 		switch {
 		case !own[x.inode]:
@@ -82,6 +98,31 @@ func (v *Visitors) unix(r *Requests, own map[uint64]bool) {
 		}
 	}
 	v.between += last.Sub(began)
+}
+
+// asks counts connections to servers over Unix sockets. A server that has not taken one, or has not read it, is asked;
+// so it is by one that came since the last look: who keeps none open has opened it for a request.
+func (v *Visitors) asks(r *Requests, all []unixSocket, own map[uint64]bool) {
+	before, servers, unread := v.kept, askedUnix(all), map[uint64]int{}
+	v.kept = map[uint64]bool{}
+	for _, x := range all {
+		unread[x.inode] = x.unread
+	}
+	for _, x := range all {
+		server := servers[x.inode]
+		if server == "" || !own[x.inode] || x.datagrams || x.unread > 0 { // its answer is there
+			continue
+		}
+		v.kept[x.inode] = true
+		if x.peer != 0 && unread[x.peer] == 0 && (before == nil || before[x.inode]) {
+			if r.Kept == nil {
+				r.Kept = map[string]int{}
+			}
+			r.Kept[server]++
+			continue
+		}
+		r.ask(server, Open{Asked: 1})
+	}
 }
 
 // cameTo reports a connection that a server has accepted which listens at one of some names.
@@ -216,13 +257,20 @@ func (r *Requests) connection(x *inetSocket, server string) {
 	switch i := x.info; {
 	case i == nil || x.state != established:
 	case server == "":
+		if i.Notsent_bytes > 0 && i.Notsent_bytes < i.Snd_mss && i.Unacked > 0 && i.Unacked < i.Snd_cwnd { // tcp_nagle_check
+			r.Held++
+		}
 		r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
 	default:
-		if r.Asked == nil {
-			r.Asked = map[string]Open{}
-		}
-		r.Asked[server] = r.Asked[server].Add(open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
+		r.ask(server, open(i.Data_segs_out, i.Data_segs_in, i.Last_data_sent, i.Last_data_recv))
 	}
+}
+
+func (r *Requests) ask(server string, o Open) {
+	if r.Asked == nil {
+		r.Asked = map[string]Open{}
+	}
+	r.Asked[server] = r.Asked[server].Add(o)
 }
 
 // counted is from how many requests on their segments tell which end is next, where every one is one segment and every

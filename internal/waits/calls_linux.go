@@ -2,6 +2,7 @@ package waits
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +36,16 @@ var calls = map[int64]Kind{
 	441: Poll, // epoll_pwait2, the same number everywhere (Linux 5.11)
 }
 
+// paths are calls that name a file. They wait for a device, for who serves the file system or for who watches it.
+var paths = map[int64]string{unix.SYS_OPENAT: "openat", unix.SYS_OPENAT2: "openat2", unix.SYS_NEWFSTATAT: "newfstatat",
+	unix.SYS_STATX: "statx", unix.SYS_EXECVE: "execve", unix.SYS_GETDENTS64: "getdents64", unix.SYS_UNLINKAT: "unlinkat",
+	unix.SYS_RENAMEAT2: "renameat2", unix.SYS_MKDIRAT: "mkdirat"}
+
+// name is that of a call.
+func name(call int64) string {
+	return cmp.Or(paths[call], "system call "+strconv.FormatInt(call, 10))
+}
+
 // Of is the kind of wait in a system call by its number; -1: none, as where a page of memory is missing.
 func Of(call int64) Kind {
 	if call < 0 {
@@ -42,6 +53,8 @@ func Of(call int64) Kind {
 	}
 	if k, known := calls[call]; known {
 		return k
+	} else if paths[call] != "" {
+		return Path
 	}
 	return Elsewise
 }
@@ -61,6 +74,9 @@ var byDescriptor = map[int64]bool{
 // polls are calls whose first two arguments are descriptors in memory, and how many.
 var polls = map[int64]bool{unix.SYS_PPOLL: true}
 
+// selects are calls whose first argument is one more than the highest descriptor.
+var selects = map[int64]bool{unix.SYS_PSELECT6: true}
+
 // pushes are calls that wait for a pipe or socket to take something.
 var pushes = map[int64]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true,
 	unix.SYS_SENDMMSG: true, unix.SYS_SENDFILE: true}
@@ -78,7 +94,7 @@ func called(line []byte) (w Wait, number int64, args [][]byte) {
 	}
 	w.Kind = Of(number)
 	if _, known := calls[number]; !known && number >= 0 {
-		w.On = "system call " + strconv.FormatInt(number, 10)
+		w.On = name(number)
 	}
 	return w, number, bytes.Fields(rest)
 }

@@ -8,5 +8,8 @@ func init() {
 		calls[n] = Poll
 	}
 	calls[unix.SYS_PAUSE] = Sleep
-	polls[unix.SYS_POLL] = true
+	for n, name := range map[int64]string{unix.SYS_OPEN: "open", unix.SYS_STAT: "stat", unix.SYS_LSTAT: "lstat",
+		unix.SYS_UNLINK: "unlink", unix.SYS_RENAME: "rename", unix.SYS_MKDIR: "mkdir"} {
+		paths[n] = name
+	}
 }

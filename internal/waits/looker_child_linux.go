@@ -170,8 +170,11 @@ func look(b *board, planned int64) bool {
 	for i := range n {
 		word := word(b, b.place[i])
 		b.before[i] = word
-		if b.ready[i] = word == 0; word != 0 && b.call[i] != 0 && runs(b, i) {
-			b.ready[i], again = true, true
+		b.in[i] = within{}
+		if b.ready[i] = word == 0; b.call[i] != 0 {
+			runs := runs(b, i)
+			again = again || runs != b.ready[i]
+			b.ready[i] = runs || word == 0 && !b.in[i].named // it did not show
 		}
 	}
 	if again && !glance(b) {
@@ -179,7 +182,8 @@ func look(b *board, planned int64) bool {
 	}
 	for i := range n {
 		word, number := word(b, b.place[i]), word(b, b.place[i]-b.xact)
-		b.seen[from+i] = sight{word, number != 0, word == 0 || b.ready[i] && word == b.before[i]}
+		same := word == b.before[i]
+		b.seen[from+i] = sight{word, number != 0, word == 0 && !same || b.ready[i] && same, b.in[i]}
 	}
 	b.planned[m], b.end[m] = planned, from+n
 	b.moments = m + 1
@@ -223,7 +227,7 @@ const mostInherited = 1 << 14
 const mostHeld = 256
 
 // runs reports whether a process is on a CPU or ready for one, as the kernel says in place of its system call
-// ("running", proc_pid_syscall in fs/proc/base.c).
+// ("running", proc_pid_syscall in fs/proc/base.c). Else it notes the call and the first argument.
 //
 //go:nosplit
 //go:norace
@@ -250,10 +254,28 @@ func runs(b *board, i int32) bool {
 		fd = r + 1            // 0 is none
 		b.held[i] = int32(fd) //nolint:gosec // it is small
 	}
-	n, ok := call(unix.SYS_PREAD64, fd-1, uintptr(unsafe.Pointer(&b.answer)), 7, 0)
+	n, ok := call(unix.SYS_PREAD64, fd-1, uintptr(unsafe.Pointer(&b.answer)), uintptr(len(b.answer)), 0)
 	if i >= mostHeld {
 		call(unix.SYS_CLOSE, fd-1, 0, 0, 0)
 		b.held[i] = 0
 	}
-	return ok && n == 7 && b.answer[0] == 'r' && b.answer[6] == 'g'
+	if !ok || n < 7 || b.answer[0] == 'r' {
+		return ok && n >= 7
+	}
+	at, number, first := uintptr(0), int64(0), uint64(0)
+	for ; at < n && b.answer[at] >= '0' && b.answer[at] <= '9'; at++ {
+		number = 10*number + int64(b.answer[at]-'0')
+	}
+	if at == 0 { // "-1": it waits in none
+		number = -1
+	}
+	for at += 3; at < n && b.answer[at] > ' '; at++ { // " 0x"
+		digit := uint64(b.answer[at] - '0')
+		if b.answer[at] >= 'a' {
+			digit = uint64(b.answer[at]-'a') + 10
+		}
+		first = 16*first + digit
+	}
+	b.in[i] = within{Call{number, first}, true}
+	return false
 }

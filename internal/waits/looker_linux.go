@@ -61,9 +61,10 @@ type board struct {
 	seen    [mostSeen]sight
 	before  [mostProcesses]uint32
 	ready   [mostProcesses]bool
+	in      [mostProcesses]within
 	memory  [mostBytes]byte
 	path    [32]byte
-	answer  [8]byte
+	answer  [32]byte
 
 	spares int32
 	spare  [8]struct{ from, to uintptr } // memory of hostlab's that it does not need
@@ -78,6 +79,13 @@ const (
 type sight struct {
 	word       uint32
 	xact, runs bool
+	in         within
+}
+
+// within is what a process waits in.
+type within struct {
+	call  Call
+	named bool // else it was not asked, or does not say
 }
 
 // startLooker forks.

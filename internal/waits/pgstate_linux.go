@@ -19,6 +19,7 @@ type Seen struct {
 	Word uint32
 	Xact bool // it is in a transaction that has not failed
 	Runs bool // it is on a CPU or ready for one, whatever its word says: after a wait it needs a CPU to change that
+	In   Call // what it waits in where it neither runs nor has a word for its wait
 }
 
 // FindTransactions finds where processes keep the number of the transaction that they are in, and 0 outside of any
@@ -149,7 +150,11 @@ func (w *Words) Looks(g *Group, ask func(pid int) bool, until time.Time, mean ti
 				w.forget()
 				return nil, nil
 			}
-			m.Seen = append(m.Seen, Seen{g.pids[j], x.word, x.xact, x.runs})
+			seen := Seen{PID: g.pids[j], Word: x.word, Xact: x.xact, Runs: x.runs}
+			if x.word == 0 && !x.runs {
+				seen.In = x.in.call
+			}
+			m.Seen = append(m.Seen, seen)
 		}
 		out, from = append(out, m), b.end[i]
 	}

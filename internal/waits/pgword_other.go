@@ -20,6 +20,7 @@ type Seen struct {
 	PID        int
 	Word       uint32
 	Xact, Runs bool
+	In         Call
 }
 
 // Children lists none.
@@ -62,3 +63,6 @@ func (*Words) Title(int) (title string, cut bool) { return "", false }
 
 // Close does nothing.
 func (*Words) Close() {}
+
+// Halts would say what a process waits in.
+func (Ends) Halts(int, Call) string { return "" }

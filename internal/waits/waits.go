@@ -13,7 +13,9 @@ const (
 	Sync     Kind = "sync"     // until a file's data is on its device
 	Read     Kind = "read"     // for data of a file
 	Write    Kind = "write"    // to a file
-	Page     Kind = "page"     // for a page of memory: of a mapped file, of swap, or for reclaim
+	Page     Kind = "page"     // for a page of memory: for reclaim, or a lock of its memory
+	Fault    Kind = "fault"    // for a page that is read: of a mapped file, or of swap
+	Path     Kind = "path"     // within a call that names a file, as to open it: On is the call
 	Lock     Kind = "lock"     // a futex, a semaphore or a lock of a file
 	Peer     Kind = "peer"     // for the other end of a socket or pipe
 	Push     Kind = "push"     // until the other end of a pipe or socket takes what it is sent, as On names it
@@ -43,6 +45,15 @@ type Wait struct {
 type Thread struct {
 	PID, TID int
 }
+
+// Call is a system call by its number, and its first argument; -1: none, as where a page of memory is missing.
+type Call struct {
+	Number int64
+	First  uint64
+}
+
+// Ends are who has the other ends of pipes and sockets, as far as that was looked up.
+type Ends map[string]string
 
 // Missed are looks at a server's memory that saw nothing, and the time that they stood for.
 type Missed struct {

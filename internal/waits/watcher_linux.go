@@ -50,6 +50,7 @@ type watched struct {
 	from          time.Time        // of that; zero: there was none
 	ran           time.Duration    // on a CPU or ready for one by then
 	files         files            // until the next census
+	faults        string           // pages that were read for it since then, at the first look
 }
 
 func (t *watched) active() bool { return t.stat >= 0 }
@@ -135,6 +136,7 @@ func (w *Watcher) count(now time.Time) {
 				}
 			}
 			clear(t.files)
+			t.faults = ""
 			ran, err := w.ran(id)
 			switch idle := err == nil && ran == t.ran; {
 			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
@@ -253,6 +255,10 @@ func (w *Watcher) see(id Thread, t *watched, since time.Duration) {
 
 var errEnded = errors.New("the thread has ended")
 
+// majorFaults is the number of pages that were read for a thread (majflt in proc_pid_stat(5)), among fields from the
+// state on.
+const majorFaults = 12 - 3
+
 func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	f, ok := w.fields(t)
 	if !ok {
@@ -274,6 +280,12 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	if t.syscall < 0 {
 		return Wait{Kind: Unseen, Blocked: blocked}, nil
 	}
+	faults := ""
+	if len(f) > majorFaults {
+		if faults = string(f[majorFaults]); t.faults == "" {
+			t.faults = faults
+		}
+	}
 	n, err := unix.Pread(t.syscall, w.buf[:], 0)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
@@ -283,6 +295,9 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	}
 	out, number, all := called(w.buf[:n])
 	out.Blocked = blocked && out.Kind != Running
+	if out.Kind == Page && faults != t.faults {
+		out.Kind = Fault
+	}
 	if polls[number] {
 		if out.On = w.polled(id, t, all); out.On != "" && !strings.HasPrefix(out.On, unlisted) {
 			out.Kind = Server

@@ -1,5 +1,5 @@
 """Jobs that repeat one kind of work and say how often: job.py KIND [ARGUMENTS]."""
-import fcntl, mmap, multiprocessing, os, queue, random, select, socket, subprocess, sys, threading, time
+import ctypes, fcntl, mmap, multiprocessing, os, queue, random, select, socket, struct, subprocess, sys, threading, time
 
 began = last = 0.0
 done = 0
@@ -117,6 +117,45 @@ def lock(path, hold=0, rounds=2000):
         mark()
 
 
+def opens(path, rounds=2000):
+    """Open a file again and again."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT))
+    while True:
+        compute(int(rounds))
+        os.close(os.open(path, os.O_RDONLY))
+        mark()
+
+
+def guard(path, pause=0.01):
+    """Be asked before others open a file, as a scanner for viruses is (fanotify)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    f = libc.fanotify_init(4, os.O_RDONLY)
+    libc.fanotify_mark(f, 1, ctypes.c_uint64(0x10000), -100, path.encode())
+    while True:
+        told = os.read(f, 4096)
+        while told:
+            length, opened = struct.unpack_from("=I12xi", told)
+            time.sleep(float(pause))
+            os.write(f, struct.pack("=iI", opened, 1))
+            os.close(opened)
+            told = told[length:]
+
+
+def semaphore(key, hold=0, rounds=2000):
+    """Take a semaphore of System V, work, and give it back."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    at = libc.semget(int(key), 1, 0o1600)
+    if at >= 0 and not float(hold):
+        libc.semctl(at, 0, 16, 1)
+    while True:
+        libc.semop(at, struct.pack("=Hhh", 0, -1, 0x1000), 1)
+        compute(int(rounds))
+        time.sleep(float(hold))
+        libc.semop(at, struct.pack("=Hhh", 0, 1, 0x1000), 1)
+        time.sleep(0.0005)
+        mark()
+
+
 def threads(n=8, hold=0.005, rounds=1000):
     """Threads that sleep while they hold the one lock."""
     held, counted = threading.Lock(), threading.Lock()
@@ -155,9 +194,12 @@ def syscalls(rounds=200):
         mark()
 
 
-def pipe(pause=0, rounds=2000):
-    """Write to a process that reads slowly."""
+def pipe(pause=0, path="", rounds=2000):
+    """Write to a process that reads slowly, by a pipe or a FIFO."""
     r, w = os.pipe()
+    if path:
+        os.mkfifo(path)
+        r, w = os.open(path, os.O_RDWR), os.open(path, os.O_WRONLY)
     if os.fork() == 0:
         os.close(w)
         while os.read(r, 4096):

@@ -129,8 +129,8 @@ func (s *Source) delays(g explain.Growth, a *explain.Account) {
 			sleeps = min(sleeps, n*float64(max(1, s.peak)))
 		}
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.OtherWaits, Events: []string{sleeping},
-			Seconds: 2 * sleeps * each,
-			Count:   int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
+			Seconds: 2 * sleeps * each, From: asleep,
+			Count: int64(sleeps), Source: "commit_delay: neither on a CPU nor ready for one", Blocked: true})
 	}
 }
 

@@ -47,5 +47,8 @@ func (e events) name(word uint32) (kind, event string) {
 	if list := e[class]; number < len(list) && list[number] != "-" {
 		return kind, list[number]
 	}
+	if number == 0 && kind == "Extension" {
+		return kind, kind
+	}
 	return kind, fmt.Sprintf("event %d", number)
 }

@@ -17,9 +17,9 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 		return nil
 	}
 	f := findings{r, r.Whole()}
-	for _, look := range []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
-		f.temporary, f.standby, f.cache,
-		f.backendWrites, f.autovacuum, f.snapshot, f.compiles} {
+	looks := []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
+		f.temporary, f.standby, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.compiles}
+	for _, look := range append(f.waits(), looks...) {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
 		}
@@ -165,13 +165,12 @@ func (f *findings) commitDelay() (x explain.Finding, ok bool) {
 		return x, false
 	}
 	n := float64(max(0, f.Transactions))
-	ran := f.Part(explain.DatabaseCPU).Seconds + f.Part(explain.RunQueue).Seconds
 	slept := f.in(sleeping)
 	if slept == 0 { // without the CPU time of sessions, a sleep looks as if it ran
-		slept, ran = min(n*delay, ran), 0
+		slept = min(n*delay, f.Part(explain.DatabaseCPU).Seconds+f.Part(explain.RunQueue).Seconds)
 	}
 	x.Number, x.Unit, x.N = delay, "s", int64(n)
-	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy-ran)))
+	x.Explains, x.AtMost = f.share(slept), f.share(max(slept, min(2*n*delay, f.Busy))) // who wakes up finds its caches cold
 	x.Text = fmt.Sprintf("by commit_delay, each commit sleeps for %s before its flush: %s of active time",
 		result.Format(delay, "s"),
 		result.Share(*x.Explains))

@@ -61,11 +61,27 @@ func TestFindings(t *testing.T) {
 	longer.Totals.Levels = compiles.Totals.Levels
 	brief := report(100, nil, nil, explain.Part{Name: explain.DatabaseCPU, Seconds: 90})
 	brief.Totals.Levels, brief.Transactions = compiles.Totals.Levels, 1e6
+	waits := func(part explain.PartName, event string) *explain.Report {
+		r := report(10, map[string]string{"vacuum_cost_delay": "10ms"}, nil, explain.Part{Name: part, Seconds: 8})
+		r.Events = []explain.Event{{Name: event, Part: part, Seconds: 8}}
+		return r
+	}
+	deadlocks := report(100, map[string]string{"deadlock_timeout": "1s"}, nil, explain.Part{Name: explain.Locks, Seconds: 80})
+	deadlocks.Blockers = []explain.Blocker{{Part: explain.Locks, Event: explain.Deadlocked, PID: 7, Held: 1, Relation: "t", Sessions: 2}}
+	deadlocks.Blockers[0].Share.Value, deadlocks.Blockers[0].Share.N = 1, 50
 	few := report(10, nil, map[string]int64{"sessions": 1000, "session_us": 100e6, "active_us": 1e6})
 	for name, c := range map[string]struct {
 		report *explain.Report
 		want   string // parameter, text and step; "": nothing is said
 	}{
+		"deadlocks": {deadlocks, "deadlock_timeout: in 100 % of lock waits sessions wait for each other on t (deadlocks), until deadlock_timeout (1s) ends one of them; have all transactions take their locks in one order; the server's log shows the statements"},
+		"a vacuum that sleeps": {waits(explain.OtherWaits, "Timeout:VacuumDelay"),
+			"vacuum_cost_delay: sessions that vacuum sleep 80 % of active time, as vacuum_cost_delay (10ms) has them; where they are to be faster: set vacuum_cost_delay = 0 in their sessions, or alter system set vacuum_cost_delay = '0'; select pg_reload_conf()"},
+		"a log whose reader is slow": {waits(explain.OtherWaits, Unnamed+"a write to a pipe of cat (PID 9)"),
+			"waits without an event: sessions wait 80 % of active time without an event, mostly for a write to a pipe of cat (PID 9); have that read faster, or write less there, as the server's log goes to standard error (log_statement, log_min_duration_statement)"},
+		"pages of memory": {waits(explain.OtherWaits, Unnamed+Page), ""},
+		"a slow reader": {waits(explain.Application, "Client:ClientWrite"),
+			"clients that read slowly: sessions wait 80 % of active time until their clients read what they have sent; have clients read faster, or ask for less"},
 		"forced checkpoints": {report(100, checkpoints, forced(9, 1, 600<<20, 60_000)),
 			"max_wal_size: 9 of 10 checkpoints in 60.0 s were forced by max_wal_size (32MB); a transaction logs 614 KiB; up to 78 % of the log are full pages; alter system set max_wal_size = '512MB'"},
 		"forced, full pages not counted": {report(100, checkpoints,

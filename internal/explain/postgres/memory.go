@@ -28,6 +28,8 @@ type memory struct {
 	listed   time.Time
 	churned  time.Time // when one of them was new
 	shown    map[uint32]wait
+	halted   map[halt]string // since the last list
+	ends     waits.Ends
 	anew     bool          // the next look is the first
 	missed   time.Duration // for which looks saw nothing before it
 	listing  time.Duration // CPU time that lists took
@@ -108,7 +110,7 @@ func openMemory(postmaster, own, major int) (*memory, error) {
 }
 
 func newMemory(w words, e events, own int) *memory {
-	return &memory{words: w, events: e, own: own, backends: map[int]*backend{}, shown: map[uint32]wait{}}
+	return &memory{words: w, events: e, own: own, backends: map[int]*backend{}, shown: map[uint32]wait{}, halted: map[halt]string{}, ends: waits.Ends{}}
 }
 
 // try looks once at all. Our own session has to show as one.
@@ -214,6 +216,9 @@ func (m *memory) asks(pid int) bool {
 // list finds processes that have begun or ended, and idle sessions that do something.
 func (m *memory) list(now time.Time) error {
 	m.listed = now
+	if !m.churning() { // else each look is a list
+		clear(m.halted)
+	}
 	pids, err := m.words.Children()
 	if err != nil {
 		return err
@@ -333,6 +338,8 @@ func (m *memory) wait(x waits.Seen) (w wait) {
 		x.Word = 0
 	case x.Word == clientRead && !x.Xact:
 		return idle
+	case x.Word == 0: // it names no wait, and waits
+		return wait{explain.OtherWaits, Unnamed + m.halts(x)}
 	}
 	w, known := m.shown[x.Word]
 	if !known {
@@ -344,6 +351,31 @@ func (m *memory) wait(x waits.Seen) (w wait) {
 		m.shown[x.Word] = w
 	}
 	return w
+}
+
+// Unnamed begins events that the server has no name for: what the kernel tells follows (waits.Ends.Halts), as a page of
+// memory or a sleep.
+const (
+	Unnamed = "no event:"
+	Page    = "a page of memory"
+	asleep  = Unnamed + "a sleep"
+)
+
+// halt is a process in a call.
+type halt struct {
+	pid  int
+	call waits.Call
+}
+
+// halts says what a process waits for in the kernel, as of the first look that saw it there since the last list.
+func (m *memory) halts(x waits.Seen) string {
+	at := halt{x.PID, x.In}
+	text, known := m.halted[at]
+	if !known {
+		_ = m.counted(func() error { text = m.ends.Halts(x.PID, x.In); return nil })
+		m.halted[at] = text
+	}
+	return text
 }
 
 // settle takes from counters which sessions have not run since they were read last.

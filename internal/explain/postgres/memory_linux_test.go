@@ -67,7 +67,7 @@ func (f *fake) look(g *waits.Group, ask func(int) bool) (out []waits.Seen) {
 	for _, pid := range f.groups[g] {
 		f.looks++
 		x := f.seen[pid]
-		x.PID, x.Runs = pid, x.Word == 0
+		x.PID, x.Runs = pid, x.Word == 0 && x.In == waits.Call{}
 		if ask != nil && x.Word != 0 && ask(pid) {
 			f.asked++
 			x.Runs = f.ready[pid]
@@ -114,9 +114,10 @@ func watched(t *testing.T, m *memory, lasts time.Duration) (seconds map[string]f
 func TestMemoryTellsWhatSessionsDo(t *testing.T) {
 	m, f := serving(waits.Seen{Word: clientRead}, waits.Seen{Word: clientRead, Xact: true},
 		waits.Seen{Word: lockTuple, Xact: true},
-		waits.Seen{Xact: true}, waits.Seen{Word: lockTuple, Xact: true}, waits.Seen{Word: 99<<24 | 7, Xact: true})
+		waits.Seen{Xact: true}, waits.Seen{Word: lockTuple, Xact: true}, waits.Seen{Word: 99<<24 | 7, Xact: true},
+		waits.Seen{In: waits.Call{Number: -1}})
 	f.ready[104] = true
-	f.titles[106], f.seen[106] = "postgres: parallel worker for PID 103 ", waits.Seen{Word: walSync}
+	f.titles[108], f.seen[108] = "postgres: parallel worker for PID 103 ", waits.Seen{Word: walSync}
 	f.titles[107], f.seen[107] = "postgres: walsender repl 10.0.0.8(40000) streaming", waits.Seen{Word: 6<<24 | 7}
 	got, looks := watched(t, m, time.Second)
 	if looks < 2 {
@@ -125,15 +126,15 @@ func TestMemoryTellsWhatSessionsDo(t *testing.T) {
 	all := got["idle Client:ClientRead"]
 	for name, times := range map[string]float64{"idle Client:ClientRead": 1, "application Client:ClientRead": 1,
 		"lock Lock:tuple":     1,
-		"cpu on CPU or ready": 2, "other class 99:event 7": 1, "background log IO:WALSync": 2,
+		"cpu on CPU or ready": 2, "other no event:a page of memory": 1, "other class 99:event 7": 1, "background log IO:WALSync": 2,
 		"background other Client:WalSenderWriteData": 1} {
 		if d := got[name] - times*all; d > 1e-9 || d < -1e-9 || all <= 0 {
 			t.Errorf("%s: %v s, want %v times %v", name, got[name], times, all)
 		}
 	}
-	testkit.Is(t, 7, len(got), got)
+	testkit.Is(t, 8, len(got), got)
 	clients, others := m.processes()
-	if len(clients) != 6 || len(others) != 5 {
+	if len(clients) != 7 || len(others) != 5 {
 		t.Errorf("clients %v, others %v", clients, others)
 	}
 }

@@ -36,6 +36,7 @@ func (s *Source) Answered() (explain.Telling, time.Time) { return s.told.answer,
 var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
 	"autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings",
+	"deadlock_timeout", "vacuum_cost_delay",
 	"fsync",
 	"full_page_writes", "io_method", "idle_in_transaction_session_timeout", "max_wal_size", "shared_buffers",
 	"synchronous_commit", "synchronous_standby_names", "wal_compression", "work_mem"}

@@ -1,0 +1,95 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// FileServer is the process that serves the file system of a file as a process sees it, a path, and whether a process
+// does (FUSE); 0: it does not show which.
+func FileServer(pid int, file string) (server int, fuse bool) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, false
+	}
+	mounts, err := p.MountInfo()
+	if err != nil {
+		return 0, false
+	}
+	at, device := "", ""
+	for _, m := range mounts { // a later one covers those before it
+		below := m.MountPoint == "/" || file == m.MountPoint || strings.HasPrefix(file, m.MountPoint+"/")
+		if below && len(m.MountPoint) >= len(at) {
+			at, device, fuse = m.MountPoint, m.MajorMinorVer, strings.HasPrefix(m.FSType, "fuse") && m.FSType != "fusectl"
+		}
+	}
+	if !fuse {
+		return 0, false
+	}
+	_, connection, _ := strings.Cut(device, ":") // its number is that of the device (fuse_get_tree_nodev)
+	any := 0
+	withFile("/dev/fuse", func(pid int, info string) bool {
+		if of, told := field(info, "fuse_connection"); !told { // Linux 6.8 and older
+			any = pid
+		} else if of == connection {
+			server = pid
+		}
+		return server == 0
+	})
+	if server == 0 {
+		server = any
+	}
+	return server, true
+}
+
+// Guard is a process that is asked before files are opened, read or run (fanotify's permission events); 0: none shows.
+func Guard() (guard int) {
+	withFile("anon_inode:[fanotify]", func(pid int, info string) bool {
+		for _, word := range strings.Fields(info) {
+			text, is := strings.CutPrefix(word, "mask:")
+			mask, err := strconv.ParseUint(text, 16, 64)
+			if is && err == nil && mask&(openPerm|accessPerm|execPerm) != 0 {
+				guard = pid
+			}
+		}
+		return guard == 0
+	})
+	return guard
+}
+
+// Events that wait for an answer (linux/fanotify.h).
+const (
+	openPerm   = 0x10000
+	accessPerm = 0x20000
+	execPerm   = 0x40000
+)
+
+// withFile goes through processes that have a file open, as links of descriptors name it, with what the kernel tells of
+// the descriptor, until one is enough.
+func withFile(file string, more func(pid int, info string) bool) {
+	all, _ := Numbers()
+	for _, pid := range all {
+		for fd, name := range descriptors(pid) {
+			if name != file {
+				continue
+			}
+			info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, fd))
+			if !more(pid, string(info)) {
+				return
+			}
+		}
+	}
+}
+
+func field(info, name string) (value string, there bool) {
+	for line := range strings.Lines(info) {
+		if of, value, _ := strings.Cut(line, ":"); of == name {
+			return strings.TrimSpace(value), true
+		}
+	}
+	return "", false
+}
