@@ -377,22 +377,3 @@ func TestAskedOverUnixSockets(t *testing.T) {
 	testkit.Must(server.Write([]byte{0}))(t)
 	look(0, 1, "an answer has come")
 }
-
-// TestGuard: a process that is asked before a file is opened is found, and a file system that no process serves is none's.
-func TestGuard(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	testkit.OK(t, os.WriteFile(file, nil, 0o600))
-	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY)
-	if err != nil {
-		t.Skip("this user may not watch files: ", err)
-	}
-	defer unix.Close(fd)
-	before := Guard()
-	testkit.OK(t, unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, file))
-	if got := Guard(); before == 0 && got != os.Getpid() {
-		t.Errorf("guard %d, before %d", got, before)
-	}
-	if pid, fuse := FileServer(os.Getpid(), "/proc/self/stat"); pid != 0 || fuse {
-		t.Errorf("/proc is served by %d", pid)
-	}
-}

@@ -3,6 +3,8 @@
 package proc
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -33,5 +35,21 @@ func TestCannotTrace(t *testing.T) {
 	}()
 	if got := <-said; !strings.Contains(got, "SYS_PTRACE") {
 		t.Error(got)
+	}
+}
+
+// TestGuard: a process that is asked before a file is opened is found, and a file system that no process serves is none's.
+func TestGuard(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
+	fd := testkit.Must(unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY))(t)
+	defer unix.Close(fd)
+	before := Guard()
+	testkit.OK(t, unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, file))
+	if got := Guard(); before == 0 && got != os.Getpid() {
+		t.Errorf("guard %d, before %d", got, before)
+	}
+	if pid, fuse := FileServer(os.Getpid(), "/proc/self/stat"); pid != 0 || fuse {
+		t.Errorf("/proc is served by %d", pid)
 	}
 }
