@@ -24,33 +24,44 @@ func Maps(pid int) (list []Map, err error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line) // from-to, rights, offset, device, inode, name
-		if len(f) < 5 {
-			return nil, fmt.Errorf("/proc/%d/maps: %q", pid, line)
-		}
-		from, to, _ := strings.Cut(f[0], "-")
-		m := Map{Rights: f[1], Name: strings.Join(f[5:], " ")}
-		var errs [3]error
-		for i, x := range []struct {
-			text string
-			to   *uint64
-		}{{from, &m.From}, {to, &m.To}, {f[2], &m.Offset}} {
-			*x.to, errs[i] = strconv.ParseUint(x.text, 16, 64)
-		}
-		if err := errors.Join(errs[:]...); err != nil {
-			return nil, err
+		m, err := mapOf(strings.Fields(line))
+		if err != nil {
+			return nil, fmt.Errorf("/proc/%d/maps: %q: %w", pid, line, err)
 		}
 		list = append(list, m)
 	}
 	return list, nil
 }
 
+// mapOf reads a line's words: from-to, rights, offset, device, inode, name.
+func mapOf(f []string) (m Map, err error) {
+	if len(f) < 5 {
+		return m, errors.New("too short")
+	}
+	from, to, _ := strings.Cut(f[0], "-")
+	m = Map{Rights: f[1], Name: strings.Join(f[5:], " ")}
+	var errs [3]error
+	for i, x := range []struct {
+		text string
+		to   *uint64
+	}{{from, &m.From}, {to, &m.To}, {f[2], &m.Offset}} {
+		*x.to, errs[i] = strconv.ParseUint(x.text, 16, 64)
+	}
+	return m, errors.Join(errs[:]...)
+}
+
 // Shed gives up the pages of this process' program, and of other files that it only reads. Those that it needs again come
-// back as they are used, some 64 KiB at once: of hostlab, a third.
+// back as they are used, some 64 KiB at once: of hostlab, a third. Pages that were written before they were protected
+// (relocations, ld.so(8)) would be lost, so that a piece that has one stays.
 func Shed() {
-	list, _ := Maps(os.Getpid()) // without it, all stays
-	for _, m := range list {
-		if strings.HasPrefix(m.Name, "/") && m.Rights[0] == 'r' && m.Rights[1] == '-' && m.Rights[3] == 'p' {
+	text, _ := os.ReadFile("/proc/self/smaps") // without it, all stays
+	var m Map
+	for line := range strings.Lines(string(text)) {
+		switch f := strings.Fields(line); {
+		case len(f) >= 5 && !strings.HasSuffix(f[0], ":"):
+			m, _ = mapOf(f)
+		case len(f) == 3 && f[0] == "Anonymous:" && f[1] == "0" && strings.HasPrefix(m.Name, "/") && strings.HasPrefix(m.Rights, "r-") &&
+			strings.HasSuffix(m.Rights, "p"):
 			_, _, _ = unix.RawSyscall(unix.SYS_MADVISE, uintptr(m.From), uintptr(m.To-m.From), unix.MADV_DONTNEED)
 		}
 	}

@@ -1,0 +1,23 @@
+package proc
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hostlab/internal/testkit"
+)
+
+// TestShed: pages of the program are given up, and it goes on, also where it was relocated as it was loaded (cgo, PIE).
+func TestShed(t *testing.T) {
+	ofFiles := func() int {
+		text, _ := field(string(testkit.Must(os.ReadFile("/proc/self/status"))(t)), "RssFile")
+		return testkit.Must(strconv.Atoi(strings.TrimSuffix(text, " kB")))(t)
+	}
+	before := ofFiles()
+	Shed()
+	if after := ofFiles(); after >= before {
+		t.Errorf("%d kB of files before, %d after", before, after)
+	}
+}
