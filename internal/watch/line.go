@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
 
@@ -130,6 +131,7 @@ func wait(each, n float64) string {
 
 // Object is a sample for JSON.
 type Object struct {
+	document.Head
 	At       string                `json:"at"` // RFC 3339, its end
 	Seconds  float64               `json:"seconds"`
 	Busy     float64               `json:"busy"`
@@ -151,7 +153,8 @@ type ObjectCPU struct {
 // Object returns a sample for JSON.
 func (s Sample) Object(info Info) Object {
 	t := s.Total()
-	o := Object{At: s.At.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: s.Seconds, Busy: t.Busy(), Quarter: t.Quarter,
+	o := Object{Head: document.Head{Kind: "watch-sample", Schema: 1},
+		At: s.At.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: s.Seconds, Busy: t.Busy(), Quarter: t.Quarter,
 		Pressure: map[string][2]float64{}, Disks: s.Disks, Commits: s.Commits, System: s.System}
 	for _, c := range s.CPUs {
 		named := map[string]float64{}
