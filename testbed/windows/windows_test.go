@@ -106,7 +106,7 @@ func overlay(t *testing.T, dir string) string {
 func w32(path string) string { return strings.ReplaceAll(path, "/", `\`) }
 
 func (w *wine) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command("timeout", append([]string{"-k", "5", "90", name}, args...)...)
+	cmd := exec.Command("timeout", append([]string{"-k", "5", "300", name}, args...)...)
 	cmd.Env, cmd.Dir = slices.Clone(w.environ), w.dir
 	return cmd
 }
