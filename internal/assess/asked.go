@@ -280,6 +280,10 @@ func (m *Minute) asks(t Taker) bool {
 
 // asking are the servers whose answers take time, as findings: their own hostlab tells why.
 func (m *Minute) asking() (list []explain.Finding) {
+	sent := 1.0 // of the time of requests; before, clients of a pool wait for a slot
+	for _, f := range m.pooled() {
+		sent = min(sent, 1-*f.AtMost)
+	}
 	for _, a := range m.Asked {
 		who, name, next := a.at(), a.Address, "run hostlab assess on that host"
 		if a.Address == proc.Unnamed {
@@ -307,6 +311,9 @@ func (m *Minute) asking() (list []explain.Finding) {
 			f = requests
 		}
 		f.Parameter, f.Part, f.Text, f.Step = name, explain.Peers, f.Text+anew, next
+		if f.Explains != nil {
+			f.Explains = result.Finite(*f.Explains * sent)
+		}
 		list = append(list, f)
 	}
 	return list
