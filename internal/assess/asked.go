@@ -200,7 +200,7 @@ func (m *Minute) extensions() []explain.Finding {
 		a := m.Asked[0]
 		f.Parameter, f.Step = a.Address, "run hostlab assess on its host"
 		if a.PID != 0 {
-			f.Step = strings.TrimPrefix(a.next(), ": ")
+			f.Step = toAssess(a.PID)
 		}
 		f.Text += ", connected to " + screen.Clean(a.who())
 	}
@@ -212,16 +212,15 @@ func (a *Asked) who() string {
 	if a.PID == 0 {
 		return a.at()
 	}
-	return called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container}) + " at " + a.at()
+	return a.process() + " at " + a.at()
 }
 
-// next shows what it does, as a clause; "": it does not show where it is.
-func (a *Asked) next() string {
-	if a.PID == 0 {
-		return ""
-	}
-	return fmt.Sprintf(": run 'hostlab assess --service pid:%d'", a.PID)
+func (a *Asked) process() string {
+	return called(Taker{Taker: proc.Taker{Name: a.Name, PID: a.PID, Processes: 1}, Container: a.Container})
 }
+
+// toAssess is what to do to see what a process does.
+func toAssess(pid int) string { return fmt.Sprintf("run 'hostlab assess --service pid:%d'", pid) }
 
 // is names the process that answers; 0: none is seen.
 func (a *Asked) is(pid int, members []int) {
@@ -294,9 +293,9 @@ func (m *Minute) asking() (list []explain.Finding) {
 		}
 		if a.PID != 0 {
 			if who = a.who(); a.Address == proc.Unnamed {
-				who = strings.TrimSuffix(who, " at "+a.at()) + ", which ended most such waits, over UDP"
+				who = a.process() + ", which ended most such waits, over UDP"
 			}
-			next = strings.TrimPrefix(a.next(), ": ")
+			next = toAssess(a.PID)
 		}
 		if a.Own {
 			next = "look for what keeps it from answering there: it is a process of the service itself"

@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,13 +80,12 @@ func (m *Minute) onFiles() []explain.Finding {
 	who := o.called()
 	switch {
 	case strings.HasPrefix(o.On, "/"):
-		f.Text = fmt.Sprintf("%s waits %s of its active time for %s, whose file system is a process (FUSE)", m.subject(),
-			result.Share(share), screen.Clean(o.On))
 		f.Step = "have that process answer faster, or keep its files elsewhere"
 		if who != "" {
-			f.Text = strings.Replace(f.Text, "is a process (FUSE)", "is "+who+" (FUSE)", 1)
 			f.Step = "have that answer faster, or keep the files elsewhere" + o.next()
 		}
+		f.Text = fmt.Sprintf("%s waits %s of its active time for %s, whose file system is %s (FUSE)", m.subject(),
+			result.Share(share), screen.Clean(o.On), cmp.Or(who, "a process"))
 	case who != "":
 		f.Text += fmt.Sprintf(", while %s is asked before a file is opened (fanotify)", who)
 		f.Step = "have that leave out the files of this service" + o.next()

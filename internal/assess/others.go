@@ -268,5 +268,5 @@ func (o *Other) next() string {
 	if o.PID == 0 || o.Own {
 		return ""
 	}
-	return fmt.Sprintf(", and see what it does meanwhile: run 'hostlab assess --service pid:%d'", cmp.Or(o.Starter, o.PID))
+	return ", and see what it does meanwhile: " + toAssess(cmp.Or(o.Starter, o.PID))
 }

@@ -19,8 +19,9 @@ import (
 // Server are the findings on settings of the watched server, those first that take most.
 func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
-	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused, m.confirmed,
-		m.within, m.throttled, m.halted, m.slow, m.turns, m.interrupted, m.pushes, m.queues, m.onFiles, m.ender, m.talks, m.extensions, m.shares, m.greedy, m.parents} {
+	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused,
+		m.confirmed, m.within, m.throttled, m.halted, m.slow, m.turns, m.interrupted, m.pushes, m.queues, m.onFiles, m.ender,
+		m.talks, m.extensions, m.shares, m.greedy, m.parents} {
 		for _, f := range look() {
 			if f.Elsewhere = true; f.Matters() {
 				list = append(list, f)

@@ -222,7 +222,11 @@ func (m *Minute) within() []explain.Finding {
 		f.Text = fmt.Sprintf("of %s requests at a time, %s wait within %s or for %s, to which it keeps %s open",
 			explain.Plain(r.AtWork), explain.Plain(held), m.name(), screen.Clean(kept.who()),
 			screen.Plural(int(math.Round(kept.Kept)), "connection", "connections"))
-		f.Step = "see whether that answers late" + kept.next() + "; else " + f.Step
+		look := ""
+		if kept.PID != 0 {
+			look = ": " + toAssess(kept.PID)
+		}
+		f.Step = "see whether that answers late" + look + "; else " + f.Step
 	}
 	return []explain.Finding{f}
 }

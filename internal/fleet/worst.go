@@ -3,10 +3,11 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"slices"
+
 	"hostlab/internal/check"
 	"hostlab/internal/lever"
 	"hostlab/internal/screen"
-	"slices"
 )
 
 // Worst is the host to look at first.

@@ -33,7 +33,7 @@ func FileServer(pid int, file string) (server int, fuse bool) {
 	_, connection, _ := strings.Cut(device, ":") // its number is that of the device (fuse_get_tree_nodev)
 	any := 0
 	withFile("/dev/fuse", func(pid int, info string) bool {
-		if of, told := field(info, "fuse_connection"); !told { // Linux 6.8 and older
+		if of, there := field(info, "fuse_connection"); !there { // Linux 6.8 and older
 			any = pid
 		} else if of == connection {
 			server = pid

@@ -142,7 +142,7 @@ func (r *request) stateOf(h *fleet.Host) string {
 	return fmt.Sprintf("%s sent its last document %s ago and has %s.", h.Name, age, found)
 }
 
-// byVerdict has levers that ask for action first, and of those the ones that likely save most.
+// byVerdict has levers that ask for action first, and of those the ones that may save most.
 func byVerdict(list []fleet.Lever) []fleet.Lever {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b fleet.Lever) int {
