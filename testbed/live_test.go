@@ -142,7 +142,8 @@ func (b *boot) untilLevel(t *testing.T, experiment string) {
 		select {
 		case err := <-b.done:
 			b.done <- err
-			t.Fatalf("it ended before the level was in force: %v %s %v", err, b.stderr.String(), b.lines(t, "FAIL"))
+			t.Fatalf("it ended before the level was in force: %v %s %v", err, b.stderr.String(),
+				append(b.lines(t, "FAIL"), b.lines(t, "note")...))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

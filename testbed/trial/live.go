@@ -227,7 +227,9 @@ func (e *experiment) play(args []string, inForce *atomic.Value) {
 		}
 		if err != nil && try < goesOn && failures == 0 {
 			step("it stopped: " + said)
-			args = []string{"--resume"}
+			if _, err := os.Stat(e.dir()); err == nil { // a stop before the first run leaves no record
+				args = []string{"--resume"}
+			}
 			continue
 		}
 		require("end", err == nil && closed, "%v, all put back %t: %s", err, closed, said)
