@@ -80,18 +80,19 @@ var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data
 
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes
 // the very waits that the lever would shorten. Needless work, and what a counter says, goes before CPUs are bought for
-// it, and what a counter says before what is only possible.
-func before(f explain.Finding, l *lever.Lever) bool {
+// it, and what a counter says before what is only possible. CPUs that the host has and the service may not use cost
+// nothing.
+func (m *Minute) before(f explain.Finding, l *lever.Lever) bool {
 	return l == nil || explains(f) >= *l.Estimate || f.Plain && touched[l.Name] == f.Part ||
 		weight(f) >= lever.Margin && (*l.Estimate < lever.Margin || l.Verdict != lever.Worthwhile ||
-			l.Name == lever.CPUs && (f.Plain || f.Part == explain.DatabaseCPU))
+			l.Name == lever.CPUs && !m.Host.Bound() && (f.Plain || f.Part == explain.DatabaseCPU))
 }
 
 // foremost is the finding that matters most, and whether it comes before the first lever; nil: none does.
 func (m *Minute) foremost(first *lever.Lever) (f explain.Finding, leads bool) {
 	list := m.Server()
 	for _, f := range list {
-		if before(f, first) {
+		if m.before(f, first) {
 			return f, true
 		}
 	}

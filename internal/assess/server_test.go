@@ -31,6 +31,8 @@ func TestServerFirst(t *testing.T) {
 	copies := served(map[explain.PartName]float64{explain.DatabaseCPU: 100})
 	copies.Report.Copies = &explain.Copies{Count: 10_000_000, Seconds: 30}
 	copies.Report.Totals = &explain.Totals{Seconds: 60, Settings: map[string]string{"shared_buffers": "128MB"}}
+	bound := *copies
+	bound.Host.CPUs, bound.Host.Allowed = 2, 1
 	forced := served(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.LogWait: 40})
 	forced.Report.Totals = &explain.Totals{Seconds: 60, Settings: map[string]string{"max_wal_size": "32MB", "checkpoint_timeout": "5min"},
 		Grown: map[string]int64{"checkpoints_forced": 48, "log": 1 << 30, "wal_bytes": 1 << 30, "wal_fpi": 1 << 16}}
@@ -43,6 +45,7 @@ func TestServerFirst(t *testing.T) {
 	}{
 		"more than any lever":  {copies, []lever.Lever{gain(lever.CPUs, 0.2)}, buffers, true},
 		"needless work":        {copies, []lever.Lever{gain(lever.CPUs, 0.4)}, buffers, true}, // before CPUs are bought for it
+		"CPUs that are there":  {&bound, []lever.Lever{gain(lever.CPUs, 0.4)}, "30 % of active time goes to copies", false},
 		"less than a lever":    {copies, []lever.Lever{gain(lever.Clock, 0.4)}, "30 % of active time goes to copies", false},
 		"no lever":             {copies, nil, buffers, true},
 		"the waits of a lever": {forced, []lever.Lever{gain(lever.Log, 0.4)}, "48 of 48 checkpoints in 60.0 s were forced by max_wal_size (32MB)", true},
