@@ -3,7 +3,7 @@
 # The compiler is pinned in generate_linux.go; test-deps.sh installs it where Debian has it.
 set -euo pipefail
 cd "$(dirname "$0")/../internal/trace"
-files=(sched_bpfel.o sched_bpfel.go)
+files=({calls,sched}_bpfel.{go,o})
 kept=$(mktemp -d); trap 'rm -rf "$kept"' EXIT
 cp "${files[@]}" "$kept"
 go generate .

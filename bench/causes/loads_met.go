@@ -35,4 +35,8 @@ var ofMet = []load{
 		With: setup{Beside: []string{"sh -c 'while :; do flock lock sleep 0.2; sleep 0.02; done'"}}, Part: "lock", First: []string{"lock of a file"}, Named: []string{"flock", "{beside}"}},
 	{Name: "process and a full FIFO", Kind: "process", With: setup{Script: "pipe 0.002 $DIR/fifo"}, Without: setup{Script: "pipe 0 $DIR/fifo"},
 		First: []string{"reader of a FIFO"}, Named: []string{"FIFO", "python3.*PID"}},
+	{Name: "process that is large and forks", Kind: "process", With: setup{Script: "forks 512"}, Without: setup{Script: "forks 0"},
+		First: []string{"work of the kernel"}, Named: []string{"begin and end processes"}},
+	{Name: "process that gives its memory back", Kind: "process", With: setup{Script: "churns 1"}, Without: setup{Script: "churns 0"},
+		First: []string{"work of the kernel"}, Named: []string{"give back memory"}},
 }

@@ -50,6 +50,8 @@ type Minute struct {
 	Interpreter *Interpreter `json:"interpreter,omitempty"`
 	// Collector is what its threads that collect garbage did; nil: none did.
 	Collector *Collector `json:"collector,omitempty"`
+	// Kernel is what it does with its CPU time; nil: nobody looked.
+	Kernel *Kernel `json:"kernel,omitempty"`
 	// Commands are those of a Redis that took most, as it counts them.
 	Commands []redis.Command `json:"commands,omitempty"`
 	// Stopped are its threads that a signal, a debugger or a freezer stopped; nil: none.

@@ -21,7 +21,7 @@ func (m *Minute) Server() (list []explain.Finding) {
 	list = []explain.Finding{}
 	for _, look := range []func() []explain.Finding{m.pooled, m.asking, m.alone, m.garbage, m.untaken, m.anew, m.refused,
 		m.confirmed, m.within, m.throttled, m.halted, m.slow, m.turns, m.interrupted, m.pushes, m.queues, m.onFiles, m.ender,
-		m.talks, m.extensions, m.shares, m.greedy, m.parents} {
+		m.talks, m.extensions, m.shares, m.greedy, m.parents, m.works} {
 		for _, f := range look() {
 			if f.Elsewhere = true; f.Matters() {
 				list = append(list, f)

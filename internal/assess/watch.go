@@ -70,6 +70,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	w.sessions.fill(m, w, ctx.Err() != nil)
 	w.threads.fill(m, o.CPUs)
+	w.kernel.fill(m, w.of)
 	m.plausible()
 	m.adopted()
 	w.trips.fill(m)
@@ -106,6 +107,7 @@ type watching struct {
 	commands  commands
 	blocked   blocked
 	halts     halts
+	kernel    kernelWork
 	trips     trips
 	scheduler scheduler
 	sessions  sessions
@@ -128,6 +130,7 @@ func (w *watching) start(source explain.Source) (err error) {
 			w.beside.moved = countMovers()
 			w.poolers.start(w.ctx, w.of, o.For)
 			w.commands.start(w.ctx, w.of)
+			w.all.Go(func() { w.kernel.watch(w.ctx, w.of, o.For) })
 		}
 	}
 	w.trips.start(o)

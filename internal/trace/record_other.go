@@ -2,7 +2,10 @@
 
 package trace
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Programs need Linux.
 type Programs struct{}
@@ -16,4 +19,9 @@ func (*Programs) Record(ctx context.Context, cfg Config) (*Result, error) { retu
 // Record needs Linux.
 func Record(context.Context, Config) (*Result, error) {
 	return nil, &Unavailable{"how late threads wake up, and beside whom they run, is seen on Linux alone"}
+}
+
+// Calls needs Linux.
+func Calls(context.Context, time.Duration) ([]Doing, error) {
+	return nil, &Unavailable{"what the kernel does for a program is seen on Linux alone"}
 }

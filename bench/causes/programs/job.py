@@ -227,6 +227,30 @@ def ask(patience=0, rounds=2000):
         mark()
 
 
+def forks(megabytes=0, rounds=2000):
+    """Begin a process for each job."""
+    held = bytearray(os.urandom(1 << 20)) * int(megabytes)
+    while True:
+        compute(int(rounds))
+        child = os.fork()
+        if child == 0:
+            os._exit(len(held) & 1)
+        os.waitpid(child, 0)
+        mark()
+
+
+def churns(back=0, rounds=2000):
+    """Fill memory that is new each time, or the same."""
+    m = mmap.mmap(-1, 4 << 20)
+    while True:
+        compute(int(rounds))
+        if int(back):
+            m.close()
+            m = mmap.mmap(-1, 4 << 20)
+        m[::4096] = b"x" * 1024
+        mark()
+
+
 def answer(pause=0):
     """Answer what comes over UDP."""
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

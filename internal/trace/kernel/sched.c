@@ -352,20 +352,6 @@ static __always_inline void gets_cpu(struct cpu *cpu, struct task *t, struct mom
 	t->woken = 0;
 }
 
-// system_call is the one in which a task is; -1 where that is none, as in an interrupt from its own code.
-static __always_inline s32 system_call(struct task_struct *p)
-{
-	long regs;
-	if ((BPF_CORE_READ(p, flags) & PF_KTHREAD) || !bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
-		return -1;
-	regs = bpf_task_pt_regs(p);
-	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
-		return BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
-	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
-		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
-	return -1;
-}
-
 static __always_inline u8 sleeps(struct task_struct *p)
 {
 	u8 flags = 0;

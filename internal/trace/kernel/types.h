@@ -69,6 +69,7 @@ struct task_struct {
 	int on_cpu;
 	int pid;
 	int tgid;
+	struct task_struct *real_parent;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
 };
@@ -92,3 +93,17 @@ enum bpf_func_id___regs {
 };
 
 #pragma clang attribute pop
+
+// system_call is the one in which a task is; -1 where that is none, as in an interrupt from its own code.
+static __always_inline s32 system_call(struct task_struct *p)
+{
+	long regs;
+	if ((BPF_CORE_READ(p, flags) & PF_KTHREAD) || !bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+		return -1;
+	regs = bpf_task_pt_regs(p);
+	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
+		return BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
+		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+	return -1;
+}
