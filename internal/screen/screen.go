@@ -29,8 +29,19 @@ func Clean(s string) string {
 }
 
 // CleanPage does for a whole page what Clean does for a line: spaces and line ends stay,
-// what steers a terminal or the direction of text goes (Unicode TR 36, 3.5).
+// what steers a terminal or the direction of text goes (Unicode TR 36, 3.5). A number stays in one line with its unit,
+// but for scripts and code, which are to be copied.
 func CleanPage(page []byte) []byte {
+	var out []byte
+	for at := 0; at < len(page); {
+		text, rest := page[at:], []int{len(page) - at, len(page) - at}
+		if m := markup.FindIndex(text); m != nil {
+			rest = m
+		}
+		out = append(out, unitAfter.ReplaceAll(text[:rest[0]], []byte("${1}\u00a0${2}"))...)
+		out = append(out, text[rest[0]:rest[1]]...)
+		at += rest[1]
+	}
 	return bytes.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -39,8 +50,11 @@ func CleanPage(page []byte) []byte {
 			return '?'
 		}
 		return r
-	}, page)
+	}, out)
 }
+
+// markup is what a reader of a page does not read as text: scripts, styles, code and tags.
+var markup = regexp.MustCompile(`(?s)<(?:script|style|code)\b.*?</(?:script|style|code)>|<[^>]*>`)
 
 // Count writes a number with its noun, which takes an s in the plural.
 func Count(n int, noun string) string {
@@ -184,7 +198,7 @@ const glued = "\uE000"
 
 var (
 	unitAfter = regexp.MustCompile(
-		`(\d) ((?:ns|us|ms|s|min|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
+		`(\d) ((?:ns|us|µs|ms|s|min|h|W|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
 	sizeIs = regexp.MustCompile(`\bn = (\d)`)
 	whole  = regexp.MustCompile(`\[[^\[\]]*\]|"[^"]*"|'hostlab [^']*'`) // intervals, and what is to be typed
 )
