@@ -220,7 +220,7 @@ func TestExtractArchiveBounds(t *testing.T) {
 	for want, data := range map[string]string{
 		"more than 200000 members":  strings.Repeat("-- p --\n", maxMembers+2),
 		"more than 24 directories":  "-- " + strings.Repeat("a/", 2000) + "b --\n",
-		"recorded machine in txtar": "\n-- \n",
+		"not a recorded machine": "\n-- \n",
 	} {
 		dir := t.TempDir()
 		err := ExtractArchive([]byte(data), dir)
