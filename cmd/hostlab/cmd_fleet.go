@@ -32,7 +32,8 @@ Each document counts once, in any order of arrival. If a host has sent none for
 --stale, its state is not known: fleet shows its last answers with their age.
 
 Exit status: 0 done, 1 it failed or documents were refused, 2 unusable flag.`,
-		Example: `  hostlab assess --out spool/db7/today.json
+		Example: `  mkdir -p spool/db7
+  hostlab assess --out spool/db7/today.json
   hostlab fleet ingest spool
   hostlab fleet status
   hostlab fleet diff db7 db8`,
@@ -244,12 +245,12 @@ Exit status: 0 all are stored, 1 some were refused, 2 unusable flag.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(read, "document"), added,
+			_, err = fmt.Fprintf(std.out, "%s read: %d new, %d known, %d refused\n", screen.Count(read, "document"), added,
 				read-added-refused, refused)
-			if refused > 0 { // each has its line
+			if refused > 0 && err == nil { // each has its line
 				return verdictStatus{exitFailed}
 			}
-			return nil
+			return err
 		},
 	}
 	o.storeFlag(cmd)

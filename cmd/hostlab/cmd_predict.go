@@ -71,7 +71,7 @@ Exit status: 0 done, 1 failed on the way, 2 unusable flag or file, 3 nothing to
 inspect, 130 interrupted.`,
 		Example: `  hostlab predict                                      # this host, SAP dialog
   hostlab predict --workload sap-dialog --policy balanced --load 5%
-  hostlab predict --show workload > mine.toml
+  hostlab predict --show workload --out mine.toml
   hostlab predict --workload mine.toml --policy balanced-rs1,PERFCHECK=30ms
   hostlab predict --host this --sweep --out map.html
   hostlab predict --workload sap-extract --format json | jq '.cells[0]'`,
@@ -96,6 +96,7 @@ inspect, 130 interrupted.`,
 	f.Uint64Var(&o.seed, "seed", 1, "seed `number` of the simulation")
 	f.BoolVar(&o.sweep, "sweep", false, "also map the first policy over loads and slice lengths")
 	f.BoolVar(&o.all, "all", false, "print all that was simulated, instead of one screen")
+	o.out.ending = ".toml" // of --show
 	o.out.flags(cmd, std, tableForms)
 	choiceFlag(cmd, &o.show, "show", "", "print a file to start from instead of predicting", []string{"host", "workload"})
 	complete := func(flag string, words []string) {
@@ -329,6 +330,11 @@ func showCase(cmd *cobra.Command, std streams, o *predictFlags) error {
 		fmt.Fprintf(&b, "# assumed: %s = %s: %s\n", screen.Clean(r.Name), screen.Clean(r.Value), screen.Clean(r.Source))
 	}
 	b.Write(out)
-	_, err := std.out.Write(b.Bytes())
-	return err
+	return o.out.each(std, func(w io.Writer, form string) error {
+		if form != "text" {
+			return usagef("--show prints a file of TOML alone")
+		}
+		_, err := w.Write(b.Bytes())
+		return err
+	})
 }

@@ -211,6 +211,9 @@ func (o *revertOptions) nothing(std streams, sys *setting.System, all []setting.
 		if len(owners) > 0 {
 			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
 		}
+		if o.format != "text" || len(o.outs) > 0 {
+			fmt.Fprintln(std.err, "hostlab: "+text)
+		}
 	}
 	return o.print(std, settings.Nothing(o.action(), text, nil, nil))
 }

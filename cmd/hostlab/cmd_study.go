@@ -181,21 +181,23 @@ Exit status: 0 done, 2 no such study.`,
 }
 
 func newStudySchema(std streams) *cobra.Command {
-	return &cobra.Command{
+	var out printing
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of study files, for editors",
 		Long: `schema prints the JSON Schema (2020-12) of study files. Editors with Taplo or
 Even Better TOML complete and check a study whose first line names the schema.
 Built-in studies have that line: #:schema ./study.schema.json
 
-Exit status: 0.`,
-		Example: `  hostlab study schema > study.schema.json`,
+Exit status: 0 done, 2 unusable flag.`,
+		Example: `  hostlab study schema --out study.schema.json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := std.out.Write(studies.Schema)
-			return err
+			return out.each(std, func(w io.Writer, _ string) error { _, err := w.Write(studies.Schema); return err })
 		},
 	}
+	out.flags(cmd, std, []string{"json"})
+	return cmd
 }
 
 // completeStudies offers the built-in studies to shells.

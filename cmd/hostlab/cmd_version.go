@@ -18,7 +18,6 @@ import (
 	"hostlab/internal/predict"
 	"hostlab/internal/report"
 	"hostlab/internal/report/effects"
-	"hostlab/internal/screen"
 	"hostlab/internal/settings"
 	"hostlab/internal/workload/scanlock"
 )
@@ -50,7 +49,7 @@ Exit status: 0 done, 2 unusable flag.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !licenses {
-				return out.each(std, writeVersion)
+				return out.print(std, versionDocument())
 			}
 			notice, err := hostlab.Notice()
 			if err != nil {
@@ -65,7 +64,7 @@ Exit status: 0 done, 2 unusable flag.`,
 			})
 		},
 	}
-	out.flags(cmd, std, []string{"text", "json"})
+	out.flags(cmd, std, tableForms)
 	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licenses of hostlab and of what is linked into it")
 	return cmd
 }
@@ -93,8 +92,8 @@ type build struct {
 	Schemas   map[string]int `json:"schemas"`   // of the JSON that each command writes
 }
 
-// writeVersion says what this build is, reads and writes.
-func writeVersion(w io.Writer, form string) error {
+// versionDocument says what this build is, reads and writes.
+func versionDocument() *document.Document {
 	v, c := identity()
 	b := build{document.Head{Kind: "version", Schema: 1}, v, c, runtime.Version(), runtime.GOOS, runtime.GOARCH, nil,
 		map[string]int{}}
@@ -108,19 +107,13 @@ func writeVersion(w io.Writer, form string) error {
 		b.Schemas[s.command] = s.version
 		writes = append(writes, fmt.Sprint(s.command, " ", s.version))
 	}
-	if form == "json" {
-		return document.WriteJSON(w, b)
-	}
-	_, width := terminal(w)
-	text := "hostlab " + versionText() + "\n"
-	for _, part := range []string{"Databases: " + strings.Join(b.Databases, ", "), connect.Lacking(),
-		"Versions of JSON: " + strings.Join(writes, ", ")} {
-		for _, line := range screen.Wrap(part, width) {
-			text += line + "\n"
-		}
-	}
-	_, err := io.WriteString(w, text)
-	return err
+	d := &document.Document{Name: "version", Title: "hostlab " + v, Data: b,
+		Answer: []document.Line{{Text: "hostlab " + versionText()}, {Text: connect.Lacking()}},
+		Sections: []document.Section{document.Titled("This build", document.Pairs{
+			{Name: "Databases", Value: strings.Join(b.Databases, ", ")},
+			{Name: "Versions of JSON", Value: strings.Join(writes, ", ")}})}}
+	d.Rows = document.PairRows(d.Sections)
+	return d
 }
 
 // identity is what make set, else the commit that go build knew.

@@ -173,9 +173,9 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s pruned, %s freed; the store takes %s\n", screen.Count(p.Documents, "document"),
+		_, err = fmt.Fprintf(std.out, "%s pruned, %s freed; the store takes %s\n", screen.Count(p.Documents, "document"),
 			result.Format(float64(p.Bytes), "B"), result.Format(float64(size), "B"))
-		return nil
+		return err
 	})
 	daysFlag(cmd, &keep, "keep", "30d", "prune nothing younger than `TIME`, in days or as a duration")
 	return cmd
@@ -195,14 +195,14 @@ Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s read\n", screen.Count(n, "document"))
+		_, err = fmt.Fprintf(std.out, "%s read\n", screen.Count(n, "document"))
 		for _, l := range left {
 			fmt.Fprintf(std.err, "hostlab: %s\n", screen.Clean(l))
 		}
 		if len(left) > 0 {
 			return fmt.Errorf("%s could not be read", screen.Count(len(left), "document"))
 		}
-		return nil
+		return err
 	})
 }
 
@@ -219,7 +219,7 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
 		v, err := s.Version(cmd.Context())
 		if err == nil {
-			fmt.Fprintf(std.out, "the store's tables have version %d\n", v)
+			_, err = fmt.Fprintf(std.out, "the store's tables have version %d\n", v)
 		}
 		return err
 	})

@@ -19,6 +19,9 @@ func (m *Minute) Brief(levers []lever.Lever, most int, check string) []document.
 	gained := lever.Brief(levers, first, most, check, m.shows)
 	next := &gained[len(gained)-1]
 	m.serverSteps(next, first)
+	if m.blind() && m.Why != "" {
+		next.Blocks = slices.Insert(next.Blocks, 0, document.Block(document.Line{Text: "To see what it waits for: " + letIn}))
+	}
 	next.Blocks = next.Blocks[:min(max(1, most), lever.MostSteps, len(next.Blocks))]
 	return append([]document.Section{m.whole(most > 0)}, gained...)
 }

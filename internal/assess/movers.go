@@ -58,7 +58,9 @@ func (now *movers) since(before *movers, members []int, ours map[int]bool) *Move
 			break
 		}
 		family := proc.Family(pid)
-		if slices.ContainsFunc(family, own) { // or it has started the service, too
+		// It has started the service, too, or writes what that has written.
+		if slices.ContainsFunc(family, own) ||
+			slices.ContainsFunc(family, func(pid int) bool { return proc.ServesFiles(pid, members) }) {
 			continue
 		}
 		p, err := proc.Read(pid)

@@ -90,6 +90,12 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 		says = append(says, "it "+only+so)
 		return given(append(says, joined(set)...))
 	}
+	if m.blind() && m.Why != "" {
+		says = append(says, "what its sessions wait for does not show: "+letIn)
+		if share < 1 { // of one session: most of the time may be such waits
+			return given(says)
+		}
+	}
 	few := m.few()
 	if first == nil {
 		return given(slices.Concat(says, []string{few, who, goes.own, m.none(levers)}, joined(set)))
@@ -97,6 +103,9 @@ func (m *Minute) answer(levers []lever.Lever) []string {
 	says = append(says, m.act(first)+": "+gives(first), few, m.step(first), goes.own)
 	return given(append(append(says, joined(set)...), who))
 }
+
+// letIn is what shows the waits of a server that refused this user.
+const letIn = "run hostlab as root, or let this user in"
 
 // given are clauses that say something.
 func given(clauses []string) []string {

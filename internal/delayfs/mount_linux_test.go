@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
 )
@@ -77,6 +78,10 @@ func TestDelays(t *testing.T) {
 		fd, err := unix.Open(path, flags, 0o600)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
+		}
+		server, _ := proc.FileServer(os.Getpid(), base+"/at")
+		if us := []int{os.Getpid()}; !proc.ServesFiles(server, us) || proc.ServesFiles(os.Getpid(), us) {
+			t.Errorf("%s: process %d does not serve it, or we do", c.name, server)
 		}
 		block := bytes.Repeat([]byte{7}, 8192)
 		began := time.Now()

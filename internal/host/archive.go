@@ -38,7 +38,7 @@ func ExtractArchive(data []byte, dir string) error {
 	}
 	a := txtar.Parse(data)
 	if len(a.Files) == 0 {
-		return errors.New(`no "-- name --" line: not a recorded machine in txtar form`)
+		return errors.New("not a recorded machine, as 'hostlab facts --save' and 'hostlab assess --save' write them")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

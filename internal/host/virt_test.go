@@ -218,9 +218,9 @@ func FuzzRecordMask(f *testing.F) {
 // Members by the million, or below thousands of directories each, are refused before any is written.
 func TestExtractArchiveBounds(t *testing.T) {
 	for want, data := range map[string]string{
-		"more than 200000 members":  strings.Repeat("-- p --\n", maxMembers+2),
-		"more than 24 directories":  "-- " + strings.Repeat("a/", 2000) + "b --\n",
-		"recorded machine in txtar": "\n-- \n",
+		"more than 200000 members": strings.Repeat("-- p --\n", maxMembers+2),
+		"more than 24 directories": "-- " + strings.Repeat("a/", 2000) + "b --\n",
+		"not a recorded machine":   "\n-- \n",
 	} {
 		dir := t.TempDir()
 		err := ExtractArchive([]byte(data), dir)

@@ -106,5 +106,8 @@ func GroupsOf(int) []string { return nil }
 // FileServer is none: nobody looks here.
 func FileServer(int, string) (server int, fuse bool) { return 0, false }
 
+// ServesFiles cannot tell.
+func ServesFiles(int, []int) bool { return false }
+
 // Guard is none: nobody looks here.
 func Guard() int { return 0 }

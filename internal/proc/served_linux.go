@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,32 @@ func FileServer(pid int, file string) (server int, fuse bool) {
 		server = any
 	}
 	return server, true
+}
+
+// ServesFiles reports a process that serves the file system (FUSE) of a file that one of others has open: what it moves,
+// they may have asked for.
+func ServesFiles(server int, others []int) bool {
+	serves := false
+	for _, name := range descriptors(server) {
+		serves = serves || name == "/dev/fuse"
+	}
+	if !serves {
+		return false
+	}
+	seen := map[string]bool{}
+	for _, pid := range others {
+		for _, name := range descriptors(pid) {
+			dir := filepath.Dir(name)
+			if seen[dir] || dir == "." {
+				continue
+			}
+			seen[dir] = true
+			if of, _ := FileServer(pid, name); of == server {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Guard is a process that is asked before files are opened, read or run (fanotify's permission events); 0: none shows.

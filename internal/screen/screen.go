@@ -29,8 +29,19 @@ func Clean(s string) string {
 }
 
 // CleanPage does for a whole page what Clean does for a line: spaces and line ends stay,
-// what steers a terminal or the direction of text goes (Unicode TR 36, 3.5).
+// what steers a terminal or the direction of text goes (Unicode TR 36, 3.5). Figures stay in one line, but for scripts
+// and code, which are to be copied.
 func CleanPage(page []byte) []byte {
+	var out []byte
+	for at := 0; at < len(page); {
+		text, rest := page[at:], []int{len(page) - at, len(page) - at}
+		if m := markup.FindIndex(text); m != nil {
+			rest = m
+		}
+		out = append(out, figures(string(text[:rest[0]]), "\u00a0", longestInterval)...)
+		out = append(out, text[rest[0]:rest[1]]...)
+		at += rest[1]
+	}
 	return bytes.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -39,8 +50,11 @@ func CleanPage(page []byte) []byte {
 			return '?'
 		}
 		return r
-	}, page)
+	}, out)
 }
+
+// markup is what a reader of a page does not read as text: scripts, styles, code and tags.
+var markup = regexp.MustCompile(`(?s)<(?:script|style|code)\b.*?</(?:script|style|code)>|<[^>]*>`)
 
 // Count writes a number with its noun, which takes an s in the plural.
 func Count(n int, noun string) string {
@@ -184,23 +198,30 @@ const glued = "\uE000"
 
 var (
 	unitAfter = regexp.MustCompile(
-		`(\d) ((?:ns|us|ms|s|min|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
+		`(\d) ((?:ns|us|µs|ms|s|min|h|W|%|[kMG]?Hz|[KMGTPE]iB|B|[kMG]?/s|[KMG]?i?B/s)(?:[\s,.;:)\]*]|$))`)
 	sizeIs = regexp.MustCompile(`\bn = (\d)`)
 	whole  = regexp.MustCompile(`\[[^\[\]]*\]|"[^"]*"|'hostlab [^']*'`) // intervals, and what is to be typed
 )
 
+// longestInterval is that of a page, which may be narrow.
+const longestInterval = 20
+
+// figures has another space in numbers with their units, in sizes, and in what is whole and at most so long.
+func figures(s, space string, most int) string {
+	s = unitAfter.ReplaceAllString(s, "${1}"+space+"${2}")
+	s = sizeIs.ReplaceAllString(s, "n"+space+"="+space+"${1}")
+	return whole.ReplaceAllStringFunc(s, func(b string) string {
+		if utf8.RuneCountInString(b) > most {
+			return b
+		}
+		return strings.ReplaceAll(b, " ", space)
+	})
+}
+
 // WrapFigures breaks text from anywhere into lines of at most width columns, and leaves
 // numbers with their units, and intervals and commands that fit a line, in one piece.
 func WrapFigures(s string, width int) []string {
-	s = unitAfter.ReplaceAllString(Clean(s), "${1}"+glued+"${2}")
-	s = sizeIs.ReplaceAllString(s, "n"+glued+"="+glued+"${1}")
-	s = whole.ReplaceAllStringFunc(s, func(b string) string {
-		if utf8.RuneCountInString(b) > width {
-			return b
-		}
-		return strings.ReplaceAll(b, " ", glued)
-	})
-	lines := Wrap(s, width)
+	lines := Wrap(figures(Clean(s), glued, width), width)
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], glued, " ")
 	}

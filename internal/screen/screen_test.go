@@ -105,6 +105,13 @@ func TestCSVGuard(t *testing.T) {
 	}
 }
 
+// No line of a page parts a number from its unit; what is to be copied stays as it is.
+func TestPageKeepsFiguresWhole(t *testing.T) {
+	page := "<p title=\"3 ms\">3 ms, 4 % of <code>5 ms</code> 420 /s [2, 3], n = 8\n7 hosts</p><script>8 %</script>"
+	testkit.Is(t, "<p title=\"3 ms\">3\u00a0ms, 4\u00a0% of <code>5 ms</code> 420\u00a0/s [2,\u00a03], n\u00a0=\u00a08\n7 hosts</p><script>8 %</script>",
+		string(CleanPage([]byte(page))))
+}
+
 func TestWrapFiguresKeepsThemWhole(t *testing.T) {
 	for _, tt := range []struct {
 		text  string

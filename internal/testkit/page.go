@@ -8,8 +8,10 @@ import (
 
 var whole = regexp.MustCompile(`<span class="whole">(.*?)</span>`)
 
-// Words is a page without the marks of words that are not to be broken, so that a command in it can be looked for.
-func Words(page string) string { return whole.ReplaceAllString(page, "$1") }
+// Words is a page without the marks of words that are not to be broken, so that its texts can be looked for.
+func Words(page string) string {
+	return whole.ReplaceAllString(strings.ReplaceAll(page, "\u00a0", " "), "$1")
+}
 
 // DataElement finds the data of a page, as JSON.
 var DataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/result"
 )
 
 // WriteBursts writes the record that 'hostlab predict --workload' reads. It refuses one that
@@ -53,7 +54,7 @@ func (r *Result) Complete() error {
 		return fmt.Errorf("%s of the bursts were lost, and at most %s may be: they are those of the busiest moments; record again", percent(share), percent(burstlog.MaxLost))
 	}
 	if len(r.Bursts) == 0 {
-		return fmt.Errorf("no burst began in the %s that were watched; record for longer", span(r.Seen))
+		return fmt.Errorf("no burst began in the %s that were watched; record for longer", result.Format(r.Seen, "s"))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
@@ -67,7 +66,7 @@ func (s *Summary) Sections() []document.Section {
 		return []document.Section{document.Titled("Scheduling", document.Line{Text: text}, s.bounds())}
 	}
 	seen := document.Line{Text: fmt.Sprintf("The kernel was watched in %s, %s of %s.", screen.Count(s.Windows, "window"),
-		percent(s.Seen), span(s.Seconds))}
+		percent(s.Seen), result.Format(s.Seconds, "s"))}
 	return []document.Section{document.Titled("Scheduling", seen, document.Caution.Points(s.Warnings...), s.parts(),
 		s.wakeups()),
 		document.Titled("Scheduling: CPUs", s.table()).On(document.Page),
@@ -172,10 +171,6 @@ func (s *Summary) bounds() *document.Table {
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
-
-func span(s float64) string {
-	return time.Duration(s * 1e9).Round(100 * time.Millisecond).String()
-}
 
 // buckets is that of kernel/sched.c.
 const buckets = 208

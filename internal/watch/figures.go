@@ -69,7 +69,7 @@ func (a *Answer) figures() (out []document.Block) {
 	out = append(out, document.Figure{Figure: all})
 	if len(a.course.names) > 1 {
 		each := picture.Figure{Title: "Each CPU over time", SVG: a.drawEach(), Wide: len(a.course.names) > fewRows,
-			Note: "A row for each CPU; the darker, the busier. A row that stays empty did no work, or was offline."}
+			Note: "A row for each CPU; the stronger its colour, the busier. A row that stays empty did no work, or was offline."}
 		if n := len(a.course.names); n > mostRows {
 			each.Note += fmt.Sprintf(" The first %d of %d CPUs are drawn.", mostRows, n)
 		}

@@ -132,7 +132,7 @@ func TestRemediesOfHost(t *testing.T) {
 	d := testkit.Must(fleet.Read(body, "evil", now))(t)
 	testkit.Must(s.Put(t.Context(), []*fleet.Document{d}, "test", now))(t)
 	web := serving(t, Config{Store: s})
-	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(testkit.Words(page), "<code>"+remedy+"</code>") ||
+	if _, page := get(t, web.URL+"/hosts/evil?format=html"); !strings.Contains(page, "<code>"+remedy+"</code>") ||
 		strings.Count(page, "chronyc") != 1 {
 		t.Error("the host's page has no block of the remedy's lines")
 	}

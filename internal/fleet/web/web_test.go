@@ -206,7 +206,7 @@ func get(t *testing.T, url string, headers ...string) (got, string) {
 	testkit.OK(t, err)
 	defer resp.Body.Close()
 	body := testkit.Must(io.ReadAll(resp.Body))(t)
-	return got{resp.StatusCode, resp.Header}, string(body)
+	return got{resp.StatusCode, resp.Header}, testkit.Words(string(body))
 }
 
 // screens are all pages, with what each must say of the made fleet.
