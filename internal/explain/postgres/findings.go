@@ -18,7 +18,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	looks := []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
-		f.temporary, f.standby, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.compiles}
+		f.temporary, f.standby, f.habits, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.compiles}
 	for _, look := range append(f.waits(), looks...) {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
@@ -269,6 +269,7 @@ const least = 1e-3
 // compiles: jit compiles each execution of a statement anew, which short ones do not earn back.
 func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x = f.set("jit", explain.DatabaseCPU)
+	x.EachTime = true
 	if f.totals == nil || f.totals.Levels[compiled] == 0 || f.Transactions == 0 {
 		return x, false
 	}
@@ -283,6 +284,18 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x.More = []string{fmt.Sprintf("a transaction takes %s of CPU time, most of which compiling may be", result.Format(each, "s"))}
 	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; then raise jit_above_cost, or " + alter(x.Parameter, "off")
 	return x, true
+}
+
+// logged is what a line in the server's log takes of a statement's time at least, s.
+const logged = 1e-5
+
+// habits: what is logged of each statement, and what looking at each step of it takes.
+func (f *findings) habits() (x explain.Finding, ok bool) {
+	x = f.Habits([]explain.Habit{{Name: "auto_explain.log_analyze", Value: "on"}, {Name: "log_statement", Value: "all", Each: logged},
+		{Name: "log_min_duration_statement", Value: "0", Each: logged}, {Name: "log_duration", Value: "on", Each: logged}},
+		float64(f.Transactions))
+	x.Step = "alter system reset " + x.Parameter + "; select pg_reload_conf()"
+	return x, x.Text != "" && f.setting("auto_explain.log_min_duration") != "-1"
 }
 
 // cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no

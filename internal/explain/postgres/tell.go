@@ -33,7 +33,8 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 func (s *Source) Answered() (explain.Telling, time.Time) { return s.told.answer, s.told.at }
 
 // spoken are the settings that its counters speak of.
-var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
+var spoken = []string{"auto_explain.log_analyze", "auto_explain.log_min_duration", "log_duration", "log_min_duration_statement", "log_statement",
+	"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
 	"autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings",
 	"deadlock_timeout", "vacuum_cost_delay",
