@@ -18,7 +18,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	looks := []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
-		f.temporary, f.standby, f.habits, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.compiles}
+		f.temporary, f.standby, f.habits, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.dead, f.compiles}
 	for _, look := range append(f.waits(), looks...) {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
@@ -375,6 +375,26 @@ func (f *findings) snapshot() (x explain.Finding, ok bool) {
 		x.Number)}
 	x.Step = fmt.Sprintf("have it end its transaction; to end it now: select pg_terminate_backend(%s)", pid)
 	return x, true
+}
+
+// dead: who looks for rows of a table passes over all that are dead until a vacuum takes them away, and its pages stay.
+func (f *findings) dead() (x explain.Finding, ok bool) {
+	if f.totals == nil {
+		return x, false
+	}
+	for name, pages := range f.totals.Grown {
+		table, is := strings.CutPrefix(name, pagesOf)
+		share := float64(pages) / max(1, f.totals.Get("blocks_hit")+f.totals.Get("blocks_read"))
+		if !is || share < 0.5 {
+			continue
+		}
+		x = explain.Finding{Parameter: "dead rows", Value: table, Part: explain.DatabaseCPU, Number: share, Unit: "of all pages",
+			N: pages, Plain: true, EachTime: true, AtMost: f.upTo(0, explain.DatabaseCPU, explain.RunQueue, explain.DataReads)}
+		x.Unseen = "it does not show how many of those pages hold dead rows"
+		x.Text = fmt.Sprintf("%s of the pages that statements ask for are of table %s, of which most rows are dead", result.Share(share), table)
+		x.Step = "vacuum " + table + ", or vacuum (full) while nobody uses it; then see why autovacuum does not"
+	}
+	return x, x.Plain
 }
 
 // units are PostgreSQL's (guc.c), in bytes and seconds.

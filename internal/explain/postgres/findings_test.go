@@ -117,7 +117,10 @@ func TestFindings(t *testing.T) {
 			map[string]int64{"xids": 20_000}),
 			"oldest snapshot: session 7 of user u, application export keeps an old snapshot; 20000 transactions have changed rows meanwhile, and who " +
 				"reads those passes over all that is dead; have it end its transaction; to end it now: select pg_terminate_backend(7)"},
-		"snapshots in turn": {report(10, map[string]string{"snapshot_of": "user u, application export"}, map[string]int64{"xids": 20_000}), ""},
+		"rows that are dead": {report(10, nil, map[string]int64{"pages of b": 60_000, "blocks_hit": 90_000}),
+			"dead rows: 67 % of the pages that statements ask for are of table b, of which most rows are dead; vacuum b, or"},
+		"dead rows of a table that few read": {report(10, nil, map[string]int64{"pages of b": 6_000, "blocks_hit": 90_000}), ""},
+		"snapshots in turn":                  {report(10, map[string]string{"snapshot_of": "user u, application export"}, map[string]int64{"xids": 20_000}), ""},
 		"statements that are compiled": {compiles,
 			"jit: 2 of its processes have loaded the compiler (jit); a transaction takes 90.0 ms of CPU time, most of which compiling may be; see"},
 		"long statements that are compiled": {longer, ""},
