@@ -104,7 +104,7 @@ func (s *stage) startPostgres() (*privatedb.Server, error) {
 		scale = "15"
 	}
 	scale = cmp.Or(settings["scale"], scale)
-	for _, name := range []string{"scale", "pool_size"} {
+	for _, name := range []string{"scale", "pool_size", "pool_mode"} {
 		delete(settings, name)
 	}
 	server, err := s.private(privatedb.PostgreSQL, settings, "")
@@ -216,9 +216,9 @@ listen_addr =
 listen_port = 6432
 unix_socket_dir = %s
 auth_type = any
-pool_mode = transaction
+pool_mode = %s
 max_client_conn = 400
-`, host, privatedb.Role, size, run)
+`, host, privatedb.Role, size, run, cmp.Or(s.setup.pairs()["pool_mode"], "transaction"))
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // another account reads it
 		return err
 	}

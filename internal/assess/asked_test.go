@@ -80,8 +80,17 @@ func TestAlone(t *testing.T) {
 	if len(list) != 1 || !strings.Contains(list[0].Text, "of 2 threads, thread 1073741824 alone always has work") || !list[0].Matters() {
 		t.Errorf("%+v", list)
 	}
+	m.Full[0].Share, m.Requests = 0.9, &Requests{Unread: 2}
+	if list := m.alone(); len(list) != 1 || !strings.Contains(list[0].Text, "alone has work for 90 % of the time while requests wait") {
+		t.Errorf("%+v", list)
+	}
+	m.Report.Wall, m.Full[0].Share, m.Interpreter = 11, 1, &Interpreter{7, 3}
+	if list := m.turns(); len(m.alone()) != 0 || len(list) != 1 || !strings.Contains(list[0].Text, "each time that 2 more have work they wait some 5 ms") {
+		t.Errorf("%+v", list)
+	}
+	m.Full[0].Share, m.Interpreter = 0.9, nil
 	for name, change := range map[string]func(m *Minute){
-		"one CPU that it may use": func(m *Minute) { m.Host.Allowed = 1 }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
+		"no request waits": func(m *Minute) { m.Requests = &Requests{} }, "one CPU that it may use": func(m *Minute) { m.Host.Allowed = 1 }, "one CPU": func(m *Minute) { m.Host.CPUs = 1 }, "a quota": func(m *Minute) { m.Throttled = new(3.0) },
 		"two": func(m *Minute) { m.Full = append(m.Full, m.Full...) }, "not known": func(m *Minute) { m.Host.Busy = nil },
 	} {
 		other := *m
@@ -226,9 +235,10 @@ func TestWithin(t *testing.T) {
 	if list := m.within(); len(list) != 1 || list[0].Says() != want || !strings.HasPrefix(list[0].Step, "see whether that answers late: run 'hostlab assess --service pid:812'; else") {
 		t.Errorf("%+v", list)
 	}
-	m.Requests.Held = 8
+	m.Requests.Held, m.Requests.Lost = 8, 4
 	want = "on 8 of 16 connections the end of an answer waits in the kernel until the client confirms its beginning, about 40 ms"
-	if list := m.confirmed(); len(list) != 1 || list[0].Text != want || *list[0].Explains != 0.5 {
+	if list := m.confirmed(); len(list) != 2 || list[0].Text != want || *list[0].Explains != 0.5 || *list[1].Explains != 0.25 ||
+		!strings.HasPrefix(list[1].Text, "on 4 of 16 connections an answer was lost") {
 		t.Errorf("%+v", list)
 	}
 }

@@ -22,7 +22,8 @@ type blocked struct {
 	// holders are how often programs held the lock of a file that the service waited for.
 	holders map[program]*held
 	next    time.Time // that they are looked at
-	fuse    map[string]fileServer
+	systems map[string]fileSystem
+	synced  map[string]bool // files of which a thread waited for a sync
 }
 
 // Between two looks, at least: 3,000 in a minute. Looking takes at most a part of one CPU.
@@ -67,19 +68,13 @@ func (b *blocked) parts(short bool) (list []explain.Part) {
 		seconds[explain.OtherWaits] += s
 	}
 	between := 0.0 // any of them, where no look fell
-	all, synced := b.tally.ByWait(), map[string]bool{}
-	for w := range all {
-		if w.Kind == waits.Sync && w.On != "" {
-			synced[w.On] = true
-		}
-	}
-	for w, s := range all {
+	for w, s := range b.tally.ByWait() {
 		switch {
 		case w.Kind == waits.Between:
 			between += s
 		case w.Kind == waits.Unseen:
 			return nil // this user may not look
-		case w.Kind == waits.Sync, w.Kind == waits.Write && w.Blocked && synced[w.On]: // the latter waits for the former of another thread
+		case b.logs(w):
 			seconds[explain.LogWait] += s
 		case w.Kind == waits.Read && w.Blocked && !b.served(w.On), w.Kind == waits.AsyncIO && w.Blocked,
 			w.Kind == waits.Fault && !short:

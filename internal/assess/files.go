@@ -14,31 +14,49 @@ import (
 	"hostlab/internal/waits"
 )
 
-// served reports a file whose file system is a process, which answers a read as a server does.
-func (b *blocked) served(file string) bool {
-	if !strings.HasPrefix(file, "/") {
-		return false
-	}
-	at, known := b.fuse[file]
-	if !known {
-		if b.fuse == nil {
-			b.fuse = map[string]fileServer{}
+// fileSystem is what a file lies on: one that a process serves, or one of which each write waits for its device.
+type fileSystem struct {
+	pid         int
+	is, through bool
+}
+
+// system is that of a file, as the thread sees it that waits for it.
+func (b *blocked) system(file string) fileSystem {
+	at, known := b.systems[file]
+	if !known && strings.HasPrefix(file, "/") {
+		if b.systems == nil {
+			b.systems = map[string]fileSystem{}
 		}
 		for id, looks := range b.tally.Looks {
 			for w := range looks {
 				if w.On == file && !at.is {
-					at.pid, at.is = proc.FileServer(id.PID, file)
+					at.pid, at.is, at.through = proc.FileSystem(id.PID, file)
 				}
 			}
 		}
-		b.fuse[file] = at
+		b.systems[file] = at
 	}
-	return at.is
+	return at
 }
 
-type fileServer struct {
-	pid int
-	is  bool
+// served reports a file whose file system is a process, which answers a read as a server does.
+func (b *blocked) served(file string) bool { return b.system(file).is }
+
+// logs reports a wait until a file's data is on its device, or for another thread's.
+func (b *blocked) logs(w waits.Wait) bool {
+	if b.synced == nil {
+		b.synced = map[string]bool{}
+		for x := range b.tally.ByWait() {
+			b.synced[x.On] = b.synced[x.On] || x.Kind == waits.Sync && x.On != ""
+		}
+	}
+	return w.Kind == waits.Sync || w.Kind == waits.Write && w.Blocked && (b.synced[w.On] || b.system(w.On).through)
+}
+
+// stalls reports a write that has to wait for a device, though nobody has asked for that: it takes no more, or too much
+// waits for it.
+func (b *blocked) stalls(w waits.Wait) bool {
+	return w.Kind == waits.Write && w.Blocked && strings.HasPrefix(w.On, "/") && !b.served(w.On) && !b.logs(w)
 }
 
 // onFiles is what the service's threads wait for in calls on files, and who may make them wait; nil: they do not.
@@ -52,10 +70,14 @@ func (b *blocked) onFiles(members []int) *Other {
 	}); x.Seconds > o.Seconds {
 		o = x
 	}
-	switch of, file := b.fuse[o.On]; {
+	if x := b.longest(b.stalls); x.Seconds > o.Seconds {
+		o, o.Stalls = x, true
+	}
+	switch of := b.systems[o.On]; {
 	case o.Seconds <= 0:
 		return nil
-	case file:
+	case o.Stalls:
+	case of.is:
 		o.is(of.pid, members)
 	default:
 		if guard := proc.Guard(); !slices.Contains(members, guard) {
@@ -79,6 +101,13 @@ func (m *Minute) onFiles() []explain.Finding {
 		Step: "see on which files it does that, and what their file system waits for"}
 	who := o.called()
 	switch {
+	case o.Stalls && len(m.throttled()) > 0: // which says more
+		return nil
+	case o.Stalls:
+		f.Parameter, f.AtMost = "writes that wait", result.Finite(lever.Unit(*f.AtMost+brought*m.share(explain.DatabaseCPU).High))
+		f.Text = fmt.Sprintf("%s waits %s of its active time until the kernel takes what it writes to %s", m.subject(),
+			result.Share(share), screen.Clean(o.On))
+		f.Step = "have it write less, or to a faster device; how much may wait for one: sysctl vm.dirty_ratio vm.dirty_bytes"
 	case strings.HasPrefix(o.On, "/"):
 		f.Step = "have that process answer faster, or keep its files elsewhere"
 		if who != "" {

@@ -16,7 +16,7 @@ func TestOnFiles(t *testing.T) {
 	all := map[waits.Wait]float64{{Kind: waits.Path, On: "openat"}: 30, {Kind: waits.Read, On: "/m/f"}: 20,
 		{Kind: waits.Fault, Blocked: true}: 10}
 	b := blocked{tally: &waits.Tally{N: 1, Looks: map[waits.Thread]map[waits.Wait]float64{{PID: 1, TID: 1}: all}},
-		fuse: map[string]fileServer{"/m/f": {is: true}}}
+		systems: map[string]fileSystem{"/m/f": {is: true}}}
 	for short, want := range map[bool][2]float64{false: {10, 50}, true: {0, 60}} {
 		seconds := map[explain.PartName]float64{}
 		for _, p := range b.parts(short) {
@@ -25,6 +25,11 @@ func TestOnFiles(t *testing.T) {
 		testkit.Same(t, want, [2]float64{seconds[explain.DataReads], seconds[explain.OtherWaits]}, "pages are read again", short)
 	}
 	testkit.Is(t, "openat", b.onFiles(nil).On)
+	all[waits.Wait{Kind: waits.Write, Blocked: true, On: "/var/log/a"}] = 40
+	all[waits.Wait{Kind: waits.Write, Blocked: true, On: "/sync/b"}] = 5
+	b.systems["/sync/b"] = fileSystem{through: true}
+	testkit.Same(t, []any{"/var/log/a", true}, []any{b.onFiles(nil).On, b.onFiles(nil).Stalls})
+	testkit.Is(t, 5.0, b.parts(false)[0].Seconds, "writes through a mount are log")
 
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 20, explain.OtherWaits: 80})
 	m.Connected, m.Service.Name = false, "web"
@@ -33,6 +38,7 @@ func TestOnFiles(t *testing.T) {
 		says string
 	}{{Other{On: "openat"}, "web waits 50 % of its active time within openat"},
 		{Other{On: "openat", PID: 8, Name: "scan"}, "within openat, while scan (PID 8) is asked before a file is opened (fanotify)"},
+		{Other{On: "/var/log/a", Stalls: true}, "until the kernel takes what it writes to /var/log/a"},
 		{Other{On: "/m/f", PID: 9, Name: "sshfs"}, "for /m/f, whose file system is sshfs (PID 9) (FUSE)"},
 		{Other{On: "/m/f"}, "for /m/f, whose file system is a process (FUSE)"}} {
 		m.Files = &c.is

@@ -21,10 +21,18 @@ type Full struct {
 	Share float64 `json:"share"` // of the time, on a CPU or ready for one
 }
 
+// called names it.
+func (f *Full) called() string {
+	if f.Name == "" {
+		return fmt.Sprintf("thread %d", f.TID)
+	}
+	return fmt.Sprintf("%s (thread %d)", screen.Clean(f.Name), f.TID)
+}
+
 // full is the share of the time from which a thread is always at work.
 const full = 0.95
 
-// busy are the threads that were always at work, and all is how many were watched for most of the time.
+// busy are the threads that mainly were at work, and all is how many were watched for most of the time.
 func (b *blocked) busy() (list []Full, all int) {
 	if b.tally == nil {
 		return nil, 0
@@ -35,7 +43,7 @@ func (b *blocked) busy() (list []Full, all int) {
 			continue
 		}
 		all++
-		if share := ran / watched; share >= full {
+		if share := ran / watched; share >= mainly {
 			thread, _ := proc.Read(id.TID) // one that has ended has no name
 			list = append(list, Full{id.TID, thread.Name, share})
 		}
@@ -77,11 +85,19 @@ func (b *blocked) interpreter() *Interpreter {
 // mainly is the share of a service's work that makes a process the one that counts.
 const mainly = 0.8
 
-// turns says that threads of one interpreter fill one CPU while more have work.
+// turns says that threads of one interpreter fill one CPU while more have work, or one thread always does.
 func (m *Minute) turns() []explain.Finding {
 	used, at := m.Report.Part(explain.DatabaseCPU).Seconds/max(m.Report.Wall, 1e-9), m.atWork()
-	if m.Interpreter == nil || m.Host.CPUs < 2 || used < mainly || used > 1+onlyOne || at < 1.5 {
+	always := len(m.Full) == 1 && m.Full[0].Share >= full
+	if m.Interpreter == nil || m.Host.CPUs < 2 || used < mainly || used > 1+onlyOne || at < 1.5 && !always {
 		return nil
+	}
+	if at < 1.5 { // the others wait for it, each time for 5 ms (sys.getswitchinterval), and may have next to no work
+		return []explain.Finding{{Parameter: "one interpreter", Part: explain.DatabaseCPU, Number: used, Unit: "CPUs", N: -1,
+			Plain: true, AtMost: result.Finite(1), Unseen: "it does not show what its clients wait for",
+			Text: fmt.Sprintf("%s of Python always computes, and each time that %d more have work they wait some 5 ms for it (GIL)",
+				m.Full[0].called(), m.Interpreter.Threads-1),
+			Step: "have a process of its own do what that thread does, or have it pause"}}
 	}
 	parallel := min(at, float64(m.Host.CPUs))
 	likely := 1 - 1/parallel
@@ -189,21 +205,24 @@ func (m *Minute) alone() (list []explain.Finding) {
 		cpus = min(cpus, m.Host.Allowed)
 	}
 	cpu, queue := m.share(explain.DatabaseCPU), m.share(explain.RunQueue)
-	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || cpus < 2 || cpu.Value < half ||
+	if len(m.Full) != 1 || m.Connected || m.Host.Busy == nil || cpus < 2 || cpu.Value < half || len(m.turns()) > 0 ||
 		m.Throttled != nil && *m.Throttled > 0 {
 		return nil
 	}
 	t := m.Full[0]
-	who := fmt.Sprintf("thread %d", t.TID)
-	if t.Name != "" {
-		who = fmt.Sprintf("%s (thread %d)", screen.Clean(t.Name), t.TID)
+	has := "always has work"
+	if t.Share < full {
+		if r := m.Requests; r == nil || r.Unread < 1 {
+			return nil
+		}
+		has = "has work for " + result.Share(t.Share) + " of the time while requests wait"
 	}
 	return []explain.Finding{{Parameter: "threads at work", Part: explain.DatabaseCPU, Number: t.Share,
 		Unit: "of the time", N: int64(m.Threads), Plain: true,
 		// the others then wait no longer for a CPU, and do as much each
 		AtMost: result.Finite(lever.Unit(cpu.High*(1-1/float64(cpus)) + queue.High)),
-		Text: fmt.Sprintf("of %s, %s alone always has work, and more than one CPU cannot serve it",
-			screen.Count(m.Threads, "thread"), who),
+		Text: fmt.Sprintf("of %s, %s alone %s, and more than one CPU cannot serve it",
+			screen.Count(m.Threads, "thread"), t.called(), has),
 		More: []string{fmt.Sprintf("the %s are %s busy", screen.Count(m.Host.CPUs, "CPU"), result.Share(*m.Host.Busy))},
 		Step: "let more threads or processes share its work, if it can, or give it less to do"}}
 }

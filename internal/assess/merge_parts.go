@@ -203,7 +203,7 @@ func requestsOf(list []*Minute) (out *Requests) {
 			n := max(a+b, 1)
 			mean := func(x, y float64) float64 { return (x*a + y*b) / n }
 			*out = Requests{mean(out.Connections, r.Connections), mean(out.Unread, r.Unread), mean(out.AtWork, r.AtWork),
-				mean(out.Held, r.Held), out.Looks + r.Looks, out.TLS || r.TLS, proc.Opened{OverTCP: mean(out.OverTCP, r.OverTCP), OverUnix: mean(out.OverUnix, r.OverUnix),
+				mean(out.Held, r.Held), mean(out.Lost, r.Lost), out.Looks + r.Looks, out.TLS || r.TLS, proc.Opened{OverTCP: mean(out.OverTCP, r.OverTCP), OverUnix: mean(out.OverUnix, r.OverUnix),
 					Full: mean(out.Full, r.Full)}}
 		}
 	}
@@ -270,7 +270,7 @@ func busiest(list []*Minute) *Interrupts {
 	return out
 }
 
-// fullOf are the threads that were always at work in next to all of the time.
+// fullOf are the threads that mainly were at work in next to all of the time.
 func fullOf(list []*Minute) (out []Full) {
 	sum, n := map[Full]float64{}, map[Full]int{}
 	for _, m := range list {

@@ -41,7 +41,7 @@ type Minute struct {
 	Counted bool    `json:"counted"`
 	// Asked are the servers for whose answers its threads waited, those first that took most.
 	Asked []Asked `json:"asked,omitempty"`
-	// Full are its threads that were always at work, of Threads that were watched; of a service that tells no sessions.
+	// Full are its threads that mainly were at work, of Threads that were watched; of a service that tells no sessions.
 	Full    []Full `json:"full,omitempty"`
 	Threads int    `json:"threads,omitempty"`
 	// Greedy are its sessions that always compute; nil: none stand out.

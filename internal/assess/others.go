@@ -30,6 +30,7 @@ type Other struct {
 	// Starter has begun several such, one after another; 0: it was one.
 	Starter     int     `json:"starter,omitempty"`
 	StarterName string  `json:"starter_name,omitempty"`
+	Stalls      bool    `json:"stalls,omitempty"`  // a write to it waits for its device
 	Address     string  `json:"address,omitempty"` // of another host, which has the other end
 	Seconds     float64 `json:"seconds"`           // that the service's threads waited
 	Looks       int     `json:"looks"`             // that saw who holds a lock, of which Held saw this one; of a pipe both are 0

@@ -43,8 +43,8 @@ func (m *Minute) ofVendor() (list []explain.Finding) {
 	case "MariaDB", "MySQL":
 		list = append(list, mariadb.Findings(&m.Report)...)
 	}
-	jit := func(f explain.Finding) bool { return f.Parameter == "jit" && f.Plain }
-	if len(m.greedy()) == 0 && !slices.ContainsFunc(list, jit) {
+	each := func(f explain.Finding) bool { return f.EachTime && f.Plain }
+	if len(m.greedy()) == 0 && !slices.ContainsFunc(list, each) {
 		list = append(list, m.heavy()...)
 	}
 	if m.follows(explain.Locks) { // a holder that waits for a CPU or a device is none that the server's settings move

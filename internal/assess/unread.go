@@ -21,6 +21,7 @@ type Requests struct {
 	Unread      float64 `json:"unread"`         // of them, with something to read
 	AtWork      float64 `json:"at_work"`        // of them, that wait for an answer, over TCP
 	Held        float64 `json:"held,omitempty"` // of them, by Nagle's algorithm
+	Lost        float64 `json:"lost,omitempty"` // of them, whose answer was lost on its way
 	Looks       int     `json:"looks"`
 	TLS         bool    `json:"tls,omitempty"` // it may speak that
 	proc.Opened
@@ -52,7 +53,7 @@ func (u *unread) look(members func() []int) {
 
 func (u *unread) add(r proc.Requests) {
 	u.sum.Connections, u.sum.Unread = u.sum.Connections+float64(r.Connections), u.sum.Unread+float64(r.Unread)
-	u.sum.Held += float64(r.Held)
+	u.sum.Held, u.sum.Lost = u.sum.Held+float64(r.Held), u.sum.Lost+float64(r.Lost)
 	u.atWork, u.sum.Looks = u.atWork.Add(r.AtWork), u.sum.Looks+1
 	if u.asked == nil {
 		u.asked, u.kept = map[string]proc.Open{}, map[string]int{}
@@ -72,7 +73,7 @@ func (u *unread) mean() *Requests {
 	if u.sum.Connections == 0 && opened == (proc.Opened{}) {
 		return nil
 	}
-	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Looks, false, opened}
+	return &Requests{u.sum.Connections / n, u.sum.Unread / n, float64(u.atWork.Count()) / n, u.sum.Held / n, u.sum.Lost / n, u.sum.Looks, false, opened}
 }
 
 // crowded is the share of the CPUs' time in use from which the CPUs are why requests wait, and idles how many of the
@@ -175,20 +176,28 @@ func (m *Minute) refused() []explain.Finding {
 		Step: "raise the backlog that it gives to listen(2) and net.core.somaxconn, or have it take connections sooner"}}
 }
 
-// confirmed are answers that their clients have in part: the kernel keeps the rest back until they confirm that, which
-// they do late (Nagle's algorithm, and delayed acknowledgements; RFC 1122, 4.2.3).
-func (m *Minute) confirmed() []explain.Finding {
+// confirmed are answers that their clients do not have, or in part: the kernel keeps the rest back until they confirm
+// that, which they do late (Nagle's algorithm, and delayed acknowledgements; RFC 1122, 4.2.3), or it sends again what was
+// lost, after 200 ms or more (RFC 6298).
+func (m *Minute) confirmed() (list []explain.Finding) {
 	r := m.Requests
-	if r == nil || r.Connections <= 0 || r.Held*float64(r.Looks) < followed {
+	if r == nil || r.Connections <= 0 {
 		return nil
 	}
-	share := lever.Unit(r.Held / r.Connections)
-	return []explain.Finding{{Parameter: "TCP_NODELAY", Part: explain.Application, Number: r.Held, Unit: "connections",
-		N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1),
-		Unseen: "it does not show what clients do meanwhile",
-		Text: fmt.Sprintf("on %s of %s connections the end of an answer waits in the kernel until the client confirms its "+
-			"beginning, about 40 ms", explain.Plain(r.Held), explain.Plain(r.Connections)),
-		Step: "have it send each answer at once, or set TCP_NODELAY on its connections (Nagle's algorithm)"}}
+	add := func(name string, of float64, waits, step string) {
+		if of*float64(r.Looks) < followed {
+			return
+		}
+		share := lever.Unit(of / r.Connections)
+		list = append(list, explain.Finding{Parameter: name, Part: explain.Application, Number: of, Unit: "connections",
+			N: int64(r.Looks), Explains: &share, AtMost: result.Finite(1), Unseen: "it does not show what clients do meanwhile",
+			Text: fmt.Sprintf("on %s of %s connections %s", explain.Plain(of), explain.Plain(r.Connections), waits), Step: step})
+	}
+	add("TCP_NODELAY", r.Held, "the end of an answer waits in the kernel until the client confirms its beginning, about 40 ms",
+		"have it send each answer at once, or set TCP_NODELAY on its connections (Nagle's algorithm)")
+	add("lost packets", r.Lost, "an answer was lost on its way, and waits to be sent again, 200 ms or more",
+		"find where packets are lost: drops in 'ip -s link', 'nstat -az TcpRetransSegs', a firewall, and the network between")
+	return list
 }
 
 // within are requests that are neither at a thread that has work nor at a server: a limit, a pool or a timer of the

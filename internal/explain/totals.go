@@ -84,6 +84,7 @@ type Finding struct {
 	Whole     bool     `json:"-"`    // Text says by itself what that part of the service's time goes to
 	Step      string   `json:"step"` // what to do; a clause, or an SQL statement
 	Elsewhere bool     `json:"-"`    // it is done outside of the server
+	EachTime  bool     `json:"-"`    // each statement takes longer by it, so that no plan is why
 }
 
 // Clauses are all that it says.

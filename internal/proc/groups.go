@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,7 +182,7 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 		if ours(s, group) {
 			continue
 		}
-		k, kernel := key{s.Name, group}, s.PID == kthreadd || s.Parent == kthreadd
+		k, kernel := key{s.Name, group}, s.PID == kthreadd || s.Parent == kthreadd && !errand.MatchString(s.Name)
 		if kernel {
 			k = key{"the kernel's threads", ""}
 		}
@@ -219,6 +220,10 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 	}
 	return list
 }
+
+// errand matches threads of the kernel that work for no program, and leave their CPU to others like one: who merges
+// pages, who makes large ones, and who compares the disks of an array.
+var errand = regexp.MustCompile(`^(ksmd|khugepaged|kcompactd\d+|md\d+_(resync|recovery|check|reshape))$`)
 
 // entrances let people in, who need them to look for a cause: nobody slows them down.
 var entrances = []string{"sshd", "login", "systemd"}

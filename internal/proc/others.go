@@ -230,6 +230,7 @@ type Requests struct {
 	Connections int             // of clients, with those that nobody has taken yet
 	Unread      int             // of them, with something that nobody has read yet
 	Held        int             // of them, of which the end of an answer waits for the client to confirm its beginning
+	Lost        int             // of them, of which the end of an answer was lost, or its confirmation
 	AtWork      Open            // that clients wait for: over TCP, in this network
 	Asked       map[string]Open // that a server is to answer, by its address
 	Kept        map[string]int  // connections to servers over Unix sockets of which it does not show whether one asks

@@ -103,8 +103,8 @@ const kthreadd = -1
 // GroupsOf: there are none.
 func GroupsOf(int) []string { return nil }
 
-// FileServer is none: nobody looks here.
-func FileServer(int, string) (server int, fuse bool) { return 0, false }
+// FileSystem tells nothing: nobody looks here.
+func FileSystem(int, string) (server int, fuse, through bool) { return 0, false, false }
 
 // ServesFiles cannot tell.
 func ServesFiles(int, []int) bool { return false }

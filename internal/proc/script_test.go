@@ -80,9 +80,10 @@ func TestTakers(t *testing.T) {
 		{PID: 1, Name: "init", Reaped: 108 * s, Started: 1}, {PID: 10, Parent: 1, Session: 1, Name: "hog", CPU: 15 * s, Started: 2},
 		{PID: 11, Parent: 1, Session: 30, Name: "hog", CPU: 6 * s, Started: 2},
 		{PID: 20, Parent: 1, Name: "postgres", CPU: 9 * s, Started: 2}, {PID: 21, Parent: 20, Name: "postgres", CPU: 4 * s, Started: 7},
-		{PID: 30, Parent: 1, Name: "make", Reaped: 5 * s, Started: 3},  // cc ended, and others came and went
-		{PID: 40, Parent: 1, Name: "young", CPU: 2 * s, Started: 9},    // another process of that number
-		{PID: 50, Parent: 2, Name: "kworker/0:1", CPU: s, Started: 9}}, // of the kernel
+		{PID: 30, Parent: 1, Name: "make", Reaped: 5 * s, Started: 3}, // cc ended, and others came and went
+		{PID: 40, Parent: 1, Name: "young", CPU: 2 * s, Started: 9},   // another process of that number
+		{PID: 50, Parent: 2, Name: "kworker/0:1", CPU: s, Started: 9}, // of the kernel
+		{PID: 51, Parent: 2, Name: "ksmd", CPU: 3 * s / 2, Started: 9}},
 		groupOf: func(pid int) string {
 			return map[int]string{10: "/system.slice/hog.service", 11: "/system.slice/hog.service"}[pid]
 		}}
@@ -92,9 +93,10 @@ func TestTakers(t *testing.T) {
 		{Name: "hog", PID: 10, Others: []int{11}, Sessions: []int{10, 30}, Processes: 2, Group: "/system.slice/hog.service", Seconds: 11},
 		{Name: "make", PID: 30, Sessions: []int{30}, Processes: 1, Seconds: 3, Reaped: 3},
 		{Name: "young", PID: 40, Sessions: []int{40}, Processes: 1, Seconds: 2},
+		{Name: "ksmd", PID: 51, Sessions: []int{51}, Processes: 1, Seconds: 1.5},
 		{Name: "the kernel's threads", PID: 50, Processes: 1, Seconds: 1, Kernel: true}}
 	if kthreadd < 0 {
-		want[3].Name, want[3].Sessions, want[3].Kernel = "kworker/0:1", []int{50}, false
+		want[4].Name, want[4].Sessions, want[4].Kernel = "kworker/0:1", []int{50}, false
 	}
 	testkit.Same(t, want, got)
 	for group, unit := range map[string]string{

@@ -10,28 +10,34 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// FileServer is the process that serves the file system of a file as a process sees it, a path, and whether a process
-// does (FUSE); 0: it does not show which.
-func FileServer(pid int, file string) (server int, fuse bool) {
+// mountOf is the mount that holds a file; nil: it does not show.
+func mountOf(pid int, file string) (on *procfs.MountInfo) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, false
+		return nil
 	}
-	mounts, err := p.MountInfo()
-	if err != nil {
-		return 0, false
-	}
-	at, device := "", ""
+	mounts, _ := p.MountInfo()
 	for _, m := range mounts { // a later one covers those before it
 		below := m.MountPoint == "/" || file == m.MountPoint || strings.HasPrefix(file, m.MountPoint+"/")
-		if below && len(m.MountPoint) >= len(at) {
-			at, device, fuse = m.MountPoint, m.MajorMinorVer, strings.HasPrefix(m.FSType, "fuse") && m.FSType != "fusectl"
+		if below && (on == nil || len(m.MountPoint) >= len(on.MountPoint)) {
+			on = m
 		}
 	}
-	if !fuse {
-		return 0, false
+	return on
+}
+
+// FileSystem is what holds a file as a process sees it, a path: the process that serves it, and whether one does (FUSE);
+// 0: it does not show which. through: it is mounted so that each write waits for its device.
+func FileSystem(pid int, file string) (server int, fuse, through bool) {
+	m := mountOf(pid, file)
+	if m == nil {
+		return 0, false, false
 	}
-	_, connection, _ := strings.Cut(device, ":") // its number is that of the device (fuse_get_tree_nodev)
+	_, mount := m.Options["sync"]
+	if _, all := m.SuperOptions["sync"]; !strings.HasPrefix(m.FSType, "fuse") || m.FSType == "fusectl" {
+		return 0, false, mount || all
+	}
+	_, connection, _ := strings.Cut(m.MajorMinorVer, ":") // its number is that of the device (fuse_get_tree_nodev)
 	any := 0
 	withFile("/dev/fuse", func(pid int, info string) bool {
 		if of, there := field(info, "fuse_connection"); !there { // Linux 6.8 and older
@@ -44,7 +50,7 @@ func FileServer(pid int, file string) (server int, fuse bool) {
 	if server == 0 {
 		server = any
 	}
-	return server, true
+	return server, true, mount
 }
 
 // ServesFiles reports a process that serves the file system (FUSE) of a file that one of others has open: what it moves,

@@ -49,7 +49,7 @@ func TestGuard(t *testing.T) {
 	if got := Guard(); before == 0 && got != os.Getpid() {
 		t.Errorf("guard %d, before %d", got, before)
 	}
-	if pid, fuse := FileServer(os.Getpid(), "/proc/self/stat"); pid != 0 || fuse {
+	if pid, fuse, _ := FileSystem(os.Getpid(), "/proc/self/stat"); pid != 0 || fuse {
 		t.Errorf("/proc is served by %d", pid)
 	}
 }

@@ -248,6 +248,9 @@ func (r *Requests) queue(n int) { r.Connections, r.Unread = r.Connections+n, r.U
 // tick is the kernel's longest (CONFIG_HZ=100), ms.
 const tick = 10
 
+// confirms is the time that an end may take to confirm what it has got (TCP_DELACK_MAX, which is 40 ms, and a tick), ms.
+const confirms = 50
+
 // connection counts one of TCP that was accepted, or opened to a server, and by which end has sent last whose request
 // has no answer (tcp_info; both times are in ms ago).
 func (r *Requests) connection(x *inetSocket, server string) {
@@ -259,6 +262,9 @@ func (r *Requests) connection(x *inetSocket, server string) {
 	case server == "":
 		if i.Notsent_bytes > 0 && i.Notsent_bytes < i.Snd_mss && i.Unacked > 0 && i.Unacked < i.Snd_cwnd { // tcp_nagle_check
 			r.Held++
+		}
+		if i.Unacked > 0 && i.Total_retrans > 0 && i.Last_data_sent >= confirms {
+			r.Lost++
 		}
 		r.AtWork = r.AtWork.Add(open(i.Data_segs_in, i.Data_segs_out, i.Last_data_recv, i.Last_data_sent))
 	default:

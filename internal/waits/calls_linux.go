@@ -124,6 +124,15 @@ func (w Wait) on(file string, number int64) Wait {
 	return w
 }
 
+// through reports a descriptor of which each write waits for the device (O_DSYNC of open(2), which is a part of O_SYNC).
+func through(pid int, fd int64) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", pid, fd))
+	_, after, _ := strings.Cut(string(text), "flags:")
+	flags, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
+	n, err := strconv.ParseInt(flags, 8, 64)
+	return err == nil && n&unix.O_DSYNC != 0
+}
+
 // files are what descriptors of a process lead to, as far as they were asked for.
 type files map[int64]string
 

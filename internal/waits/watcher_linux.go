@@ -311,7 +311,10 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	if !named {
 		return out, nil
 	}
-	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Peer {
+	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Write && blocked && through(id.PID, fd) {
+		out.Kind = Sync
+	}
+	if out.Kind == Peer {
 		server := w.sockets.server(id.PID, fd, out.On)
 		switch {
 		case strings.HasPrefix(server, unlisted):

@@ -60,7 +60,9 @@ func act(r, file string) {
 			_ = unix.Pipe(p[:])
 			_, _ = unix.Read(p[0], make([]byte, 1))
 		case "child":
-			_ = exec.Command("sleep", "1000").Run()
+			cmd := exec.Command("sleep", "1000")
+			cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL} // nobody else ends it
+			_ = cmd.Run()
 		case "push":
 			var p [2]int
 			_ = unix.Pipe(p[:])
@@ -198,4 +200,13 @@ func start(t *testing.T, r, file string) (pid int) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	testkit.Must(bufio.NewReader(out).ReadString('\n'))(t)
 	return cmd.Process.Pid
+}
+
+// TestThrough: each write to a file waits for its device where it was opened so.
+func TestThrough(t *testing.T) {
+	for flags, want := range map[int]bool{os.O_RDWR: false, os.O_RDWR | unix.O_DSYNC: true, os.O_RDWR | os.O_SYNC: true} {
+		f := testkit.Must(os.OpenFile(filepath.Join(t.TempDir(), "f"), flags|os.O_CREATE, 0o600))(t)
+		testkit.Is(t, want, through(os.Getpid(), int64(f.Fd())), flags)
+		f.Close()
+	}
 }

@@ -50,6 +50,15 @@ def sync(path, rounds=1000):
         mark()
 
 
+def through(path, rounds=1000):
+    """Writes of which each waits for the device."""
+    f = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DSYNC)
+    while True:
+        compute(int(rounds))
+        os.pwrite(f, b"x" * 4096, random.randrange(256) * 4096)
+        mark()
+
+
 def read(path, megabytes=256, rounds=1000):
     """Random reads past the page cache."""
     with open(path, "wb") as f:
@@ -171,6 +180,20 @@ def threads(n=8, hold=0.005, rounds=1000):
     for _ in range(int(n) - 1):
         threading.Thread(target=one, daemon=True).start()
     one()
+
+
+def interpreter(hogs=0, rounds=200):
+    """Have a little work again and again, beside threads that always compute."""
+    def hog():
+        while True:
+            compute(20000)
+
+    for _ in range(int(hogs)):
+        threading.Thread(target=hog, daemon=True).start()
+    while True:
+        time.sleep(0.0005)
+        compute(int(rounds))
+        mark()
 
 
 def record(path, hold=0, rounds=2000):

@@ -18,7 +18,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	holding, _ := f.Holding()
 	keeping, _ := f.Keeping()
 	for _, x := range []explain.Finding{f.pauses(), holding, keeping, f.connections(), f.turns(), f.pool(), f.logBuffer(),
-		f.logSize(), f.noFree(), f.temporary()} {
+		f.logSize(), f.noFree(), f.temporary(), f.tables(), f.habits()} {
 		if x.Text != "" && x.Matters() {
 			out = append(out, x)
 		}
@@ -143,6 +143,29 @@ func (f *findings) turns() explain.Finding {
 // placed is the CPU time that a page takes at least that is read into the pool, s: the call, its checksum, and another
 // page that makes room.
 const placed = 10e-6
+
+// tables: one that is not in the cache is opened from its files, and another one closed for it.
+func (f *findings) tables() explain.Finding {
+	x := f.set("table_open_cache", "opened_tables", explain.DatabaseCPU)
+	x.Plain = x.Number >= often && float64(x.N) >= f.totals.Get("questions")/20
+	x.AtMost = f.upTo(explain.DatabaseCPU, explain.RunQueue, explain.Locks, explain.OtherWaits, explain.DataReads)
+	x.Unseen = "it does not show what it takes to open a table"
+	x.Text = fmt.Sprintf("%s tables a second are opened anew, as table_open_cache keeps %s", explain.Plain(x.Number), x.Value)
+	if v, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
+		x.Step = fmt.Sprintf("set global %s = %d", x.Parameter, max(2000, 4*v))
+	}
+	return x
+}
+
+// logged is what a line of the general log takes of a statement's time at least, s.
+const logged = 1e-5
+
+// habits: what is written of each statement.
+func (f *findings) habits() explain.Finding {
+	x := f.Habits([]explain.Habit{{Name: "general_log", Value: "ON", Each: logged}}, f.totals.Get("questions"))
+	x.Step = "set global " + x.Parameter + " = OFF"
+	return x
+}
 
 // pool: what it does not hold is read from files. Where the kernel's page cache answers, memory has room for more of
 // it.

@@ -15,7 +15,7 @@ func TestFindings(t *testing.T) {
 		return &explain.Report{Vendor: "MariaDB", Busy: 100, Elapsed: 100, Transactions: 1000, Parts: parts,
 			Totals: &explain.Totals{Seconds: 60, Grown: grown,
 				Settings: map[string]string{"innodb_buffer_pool_size": "134217728", "innodb_log_buffer_size": "16777216",
-					"tmp_table_size": "16777216", "thread_cache_size": "0"}}}
+					"tmp_table_size": "16777216", "thread_cache_size": "0", "table_open_cache": "100", "general_log": "ON"}}}
 	}
 	cached := report(map[string]int64{"innodb_buffer_pool_reads": 60_000, "innodb_buffer_pool_read_requests": 600_000})
 	cached.Copies = &explain.Copies{Count: 60_000}
@@ -62,6 +62,10 @@ func TestFindings(t *testing.T) {
 			"created_tmp_tables": 400}), "tmp_table_size: 300 of 400 temporary tables went to disk"},
 		"our own tables": {report(map[string]int64{"created_tmp_disk_tables": 300, "created_tmp_tables": 400,
 			"own_created_tmp_disk_tables": 300, "own_created_tmp_tables": 300}), ""},
+		"tables that are opened anew": {report(map[string]int64{"opened_tables": 6000, "questions": 9000}),
+			"table_open_cache: 100 tables a second are opened anew, as table_open_cache keeps 100; set global table_open_cache = 2000"},
+		"a log of all statements": {report(map[string]int64{"questions": 1_200_000}),
+			"general_log: with general_log = ON each statement takes longer, 20000 statements a second; set global general_log = OFF"},
 		"a pause": {paused,
 			"idle_transaction_timeout: sessions wait 40 % of active time for locks of session 7"},
 		"nothing was said": {&explain.Report{Busy: 1}, ""},

@@ -46,6 +46,10 @@ func (p *Pool) finding(busy *float64) explain.Finding {
 	f.More = []string{fmt.Sprintf("waiting on average: %s, slots in use: %s", explain.Plain(p.Waiting), explain.Plain(p.Working))}
 	f.Step = fmt.Sprintf("set pool_size higher for %s in %s, and reload pgbouncer", p.Database,
 		cmp.Or(p.File, "pgbouncer.ini"))
+	if p.Mode == "session" {
+		f.More = append(f.More, "a client keeps its slot until it leaves (pool_mode = session)")
+		f.Step = "if no client needs its session's state, set pool_mode = transaction for it; else " + f.Step
+	}
 	if busy != nil && *busy >= crowded {
 		f.Plain = share >= explain.FindingFrom
 		f.More = append(f.More, fmt.Sprintf("the CPUs are %s busy, so that more slots may only move the wait", result.Share(*busy)))

@@ -20,9 +20,10 @@ type Pool struct {
 	File     string  `json:"file"`   // its configuration; "": not known
 	Database string  `json:"database"`
 	User     string  `json:"user"`
-	Slots    int     `json:"slots"`   // that it may have; 0: not known
-	Waiting  float64 `json:"waiting"` // clients that waited for one, the mean of all looks
-	Working  float64 `json:"working"` // slots that clients had, likewise
+	Mode     string  `json:"mode,omitempty"` // for how long a client keeps one: session, transaction, statement
+	Slots    int     `json:"slots"`          // that it may have; 0: not known
+	Waiting  float64 `json:"waiting"`        // clients that waited for one, the mean of all looks
+	Working  float64 `json:"working"`        // slots that clients had, likewise
 	Looks    int     `json:"looks"`
 	// Transactions are those of all of its clients.
 	Transactions int64 `json:"transactions"`
@@ -132,7 +133,7 @@ func (w *watching) look(ctx context.Context) error {
 			continue
 		}
 		if p == nil {
-			p = &Pool{Pooler: w.pid, File: w.file, Database: name[0], User: name[1], Slots: w.slots[name[0]]}
+			p = &Pool{Pooler: w.pid, File: w.file, Database: name[0], User: name[1], Mode: r["pool_mode"], Slots: w.slots[name[0]]}
 			w.pools[name], w.order = p, append(w.order, name)
 		}
 		p.Waiting += float64(whole(r["cl_waiting"])) // sums, until seen divides them

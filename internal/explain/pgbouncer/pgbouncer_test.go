@@ -77,7 +77,8 @@ func TestFindings(t *testing.T) {
 	waits := Pool{Pooler: 812, Database: "shop", Slots: 2, Waiting: 18, Working: 2, File: "/etc/pgbouncer/pgbouncer.ini",
 		Looks: 9}
 	idle := Pool{Database: "shop", Slots: 2, Working: 1, Looks: 9}
-	busy := 0.97
+	keeps, busy := waits, 0.97
+	keeps.Mode = "session"
 	for name, c := range map[string]struct {
 		pool  Pool
 		busy  *float64
@@ -87,6 +88,7 @@ func TestFindings(t *testing.T) {
 		"waits": {waits, nil, 0.9,
 			"clients of pgbouncer (PID 812) wait 90 % of their time for one of the 2 slots of pool_size in database shop"},
 		"idle":   {idle, nil, 0, ""},
+		"keeps":  {keeps, nil, 0.9, "a client keeps its slot until it leaves (pool_mode = session)"},
 		"no CPU": {waits, &busy, -1, "the CPUs are 97 % busy"},
 	} {
 		list := Findings([]Pool{c.pool}, c.busy)

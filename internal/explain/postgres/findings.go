@@ -18,7 +18,7 @@ func Findings(r *explain.Report) (out []explain.Finding) {
 	}
 	f := findings{r, r.Whole()}
 	looks := []func() (explain.Finding, bool){f.pauses, f.Holding, f.Keeping, f.commitDelay, f.checkpoints, f.connections,
-		f.temporary, f.standby, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.compiles}
+		f.temporary, f.standby, f.habits, f.cache, f.backendWrites, f.autovacuum, f.snapshot, f.dead, f.compiles}
 	for _, look := range append(f.waits(), looks...) {
 		if x, ok := look(); ok && x.Matters() {
 			out = append(out, x)
@@ -269,6 +269,7 @@ const least = 1e-3
 // compiles: jit compiles each execution of a statement anew, which short ones do not earn back.
 func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x = f.set("jit", explain.DatabaseCPU)
+	x.EachTime = true
 	if f.totals == nil || f.totals.Levels[compiled] == 0 || f.Transactions == 0 {
 		return x, false
 	}
@@ -283,6 +284,18 @@ func (f *findings) compiles() (x explain.Finding, ok bool) {
 	x.More = []string{fmt.Sprintf("a transaction takes %s of CPU time, most of which compiling may be", result.Format(each, "s"))}
 	x.Step = "see what compiling takes: explain (analyze) of a statement has it under JIT; then raise jit_above_cost, or " + alter(x.Parameter, "off")
 	return x, true
+}
+
+// logged is what a line in the server's log takes of a statement's time at least, s.
+const logged = 1e-5
+
+// habits: what is logged of each statement, and what looking at each step of it takes.
+func (f *findings) habits() (x explain.Finding, ok bool) {
+	x = f.Habits([]explain.Habit{{Name: "auto_explain.log_analyze", Value: "on"}, {Name: "log_statement", Value: "all", Each: logged},
+		{Name: "log_min_duration_statement", Value: "0", Each: logged}, {Name: "log_duration", Value: "on", Each: logged}},
+		float64(f.Transactions))
+	x.Step = "alter system reset " + x.Parameter + "; select pg_reload_conf()"
+	return x, x.Text != "" && f.setting("auto_explain.log_min_duration") != "-1"
 }
 
 // cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no
@@ -362,6 +375,26 @@ func (f *findings) snapshot() (x explain.Finding, ok bool) {
 		x.Number)}
 	x.Step = fmt.Sprintf("have it end its transaction; to end it now: select pg_terminate_backend(%s)", pid)
 	return x, true
+}
+
+// dead: who looks for rows of a table passes over all that are dead until a vacuum takes them away, and its pages stay.
+func (f *findings) dead() (x explain.Finding, ok bool) {
+	if f.totals == nil {
+		return x, false
+	}
+	for name, pages := range f.totals.Grown {
+		table, is := strings.CutPrefix(name, pagesOf)
+		share := float64(pages) / max(1, f.totals.Get("blocks_hit")+f.totals.Get("blocks_read"))
+		if !is || share < 0.5 {
+			continue
+		}
+		x = explain.Finding{Parameter: "dead rows", Value: table, Part: explain.DatabaseCPU, Number: share, Unit: "of all pages",
+			N: pages, Plain: true, EachTime: true, AtMost: f.upTo(0, explain.DatabaseCPU, explain.RunQueue, explain.DataReads)}
+		x.Unseen = "it does not show how many of those pages hold dead rows"
+		x.Text = fmt.Sprintf("%s of the pages that statements ask for are of table %s, of which most rows are dead", result.Share(share), table)
+		x.Step = "vacuum " + table + ", or vacuum (full) while nobody uses it; then see why autovacuum does not"
+	}
+	return x, x.Plain
 }
 
 // units are PostgreSQL's (guc.c), in bytes and seconds.

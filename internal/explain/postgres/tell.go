@@ -33,7 +33,8 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 func (s *Source) Answered() (explain.Telling, time.Time) { return s.told.answer, s.told.at }
 
 // spoken are the settings that its counters speak of.
-var spoken = []string{"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
+var spoken = []string{"auto_explain.log_analyze", "auto_explain.log_min_duration", "log_duration", "log_min_duration_statement", "log_statement",
+	"autovacuum_max_workers", "autovacuum_naptime", "autovacuum_vacuum_cost_delay",
 	"autovacuum_vacuum_cost_limit",
 	"bgwriter_lru_maxpages", "checkpoint_completion_target", "checkpoint_timeout", "commit_delay", "commit_siblings",
 	"deadlock_timeout", "vacuum_cost_delay",
@@ -87,6 +88,14 @@ const oldestSnapshot = `select v.* from (select pid, backend_xmin, concat('user 
  lateral (values ('setting', 'snapshot_pid', x.pid::text), ('setting', 'snapshot_xmin', x.backend_xmin::text), ('setting', 'snapshot_of', x.who)) v(kind, name, value)
  union all select 'counter', 'xids', txid_snapshot_xmax(txid_current_snapshot())::text`
 
+// mostlyDead is the table that has most rows which nobody sees any more, where those are more than all others and no few,
+// and how many of its pages were asked for.
+const (
+	mostlyDead = `select v.* from (select oid from pg_class where relkind in ('r', 'm') and pg_stat_get_dead_tuples(oid) > greatest(10000, pg_stat_get_live_tuples(oid))
+ order by pg_stat_get_dead_tuples(oid) desc limit 1) x, lateral (values ('counter', '` + pagesOf + `' || x.oid::regclass, pg_stat_get_blocks_fetched(x.oid)::text)) v(kind, name, value)`
+	pagesOf = "pages of "
+)
+
 // tell is one question for all of them. Each view is read once.
 func (v *version) tell() explain.Query {
 	var all []string
@@ -100,7 +109,7 @@ func (v *version) tell() explain.Query {
 		all = append(all, "select v.* from (select "+columns+" from "+x.from+") x, lateral (values "+values+
 			") v(kind, name, value)")
 	}
-	all = append(all, oldestSnapshot)
+	all = append(all, oldestSnapshot, mostlyDead)
 	settings := "('" + strings.Join(spoken, "', '") + "')"
 	all = append(all, "select 'setting', name, current_setting(name) from pg_settings where name in "+settings)
 	return explain.Query{Name: "tell", SQL: strings.Join(all, " union all ")}
