@@ -90,20 +90,12 @@ func (t *table) names() string {
 	return strings.Join(list, ", ")
 }
 
-// create is the table's definition, in a schema (empty: none). text, where it is not
-// empty, stands for the type of every column.
-func (t *table) create(schema, text string) []string {
+// create is the table's definition, in a schema (empty: none).
+func (t *table) create(schema string) []string {
 	name := qualified(schema, t.name)
 	parts := []string{"mandt varchar(3) NOT NULL"}
-	if text != "" {
-		parts[0] = "mandt " + text + " NOT NULL"
-	}
 	for _, c := range t.columns {
-		kind := c.sql
-		if text != "" {
-			kind = text
-		}
-		parts = append(parts, c.name+" "+kind+" NOT NULL")
+		parts = append(parts, c.name+" "+c.sql+" NOT NULL")
 	}
 	parts = append(parts, "PRIMARY KEY (mandt, docno, item)")
 	out := []string{"CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"}
@@ -120,7 +112,7 @@ func qualified(schema, name string) string {
 	return schema + "." + name
 }
 
-// statements are those of a table, in the words that all engines take. A package goes
+// statements are those of a table, in the words that both servers take. A package goes
 // on behind the last row of the one before: rows are compared column by column, since
 // MariaDB finds no range for (docno, item) > (?, ?). mark gives the nth parameter.
 type statements struct {

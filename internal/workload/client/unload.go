@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"hostlab/internal/thread"
 	"hostlab/internal/workload"
 )
 
@@ -92,7 +93,7 @@ func (u *unload) close() error { return errors.Join(u.file.Close(), os.Remove(u.
 
 // unloadTable reads packages, works on them, and writes them to the file.
 func (j *job) unloadTable(ctx context.Context, i int) error {
-	return j.packages(ctx, i, j.db.read, func(key) (int64, error) { return int64(j.p.rows()), j.unload.write(&j.p) })
+	return j.packages(ctx, i, j.e.read, func(key) (int64, error) { return int64(j.p.rows()), j.unload.write(&j.p) })
 }
 
 // unloadWhole reads a table with one statement, in packages as its rows come. The server
@@ -102,18 +103,18 @@ func (j *job) unloadWhole(ctx context.Context, i int) error {
 	var failed error
 	take := func() {
 		began := time.Now()
-		before, _ := j.clock()
+		before, _ := thread.ProcessCPU()
 		if failed == nil {
 			failed = errors.Join(j.process(ctx), j.unload.write(&j.p))
 		}
-		after, _ := j.clock()
+		after, _ := thread.ProcessCPU()
 		app, cpu = app+time.Since(began), cpu+after-before
 		j.t.rows += int64(j.p.rows())
 		j.p.reset(j.p.columns)
 	}
 	j.p.reset(len(j.l.list[i].columns))
 	err := j.call(&j.t.read, func() error {
-		err := j.db.all(ctx, i, source, func(row *pkg) {
+		err := j.e.all(ctx, i, source, func(row *pkg) {
 			for n := range row.ends {
 				j.p.add(row.value(n))
 			}
