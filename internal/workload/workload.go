@@ -169,8 +169,7 @@ func CannotStart(err error) error {
 // Pick is a response to be had from the output of a command.
 type Pick struct {
 	Name string
-	// json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu,
-	// max_rss
+	// json:PATH (RFC 9535), regex:EXPR with one group, or a measured one: wall, user, system, cpu, max_rss
 	From  string
 	Unit  string  // base unit of the response, AnyUnit where nobody has said
 	Scale float64 // the number found times Scale is in Unit; 1 unless the output has another unit
