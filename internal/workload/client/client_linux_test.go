@@ -28,15 +28,14 @@ func did(_ *testing.T, s workload.Session, _ workload.Sample) any { return s.(*s
 func TestContract(t *testing.T) {
 	few := map[string]any{"rows": int64(300), "tables": int64(4), "package": int64(50), "work": int64(2)}
 	for _, c := range []struct {
-		w            workload.Workload
-		engine, mode string
-		operations   int64 // commits, or rows
+		w          workload.Workload
+		engine     string
+		operations int64 // commits, or rows
 	}{
-		{Extract{}, inMariaDB, application, 300}, {Extract{}, inPostgres, server, 300}, {Copy{}, inPostgres, application, 8},
-		{Delete{}, inPostgres, server, 4}, {Delete{}, inMariaDB, application, 8},
+		{Extract{}, inMariaDB, 300}, {Extract{}, inPostgres, 300}, {Copy{}, inPostgres, 8}, {Delete{}, inMariaDB, 8},
 	} {
-		t.Run(c.w.Describe().Name+" "+c.engine+" "+c.mode, func(t *testing.T) {
-			given, long := map[string]any{"engine": c.engine, "mode": c.mode}, map[string]any{"engine": c.engine, "mode": c.mode}
+		t.Run(c.w.Describe().Name+" "+c.engine, func(t *testing.T) {
+			given, long := map[string]any{"engine": c.engine}, map[string]any{"engine": c.engine}
 			for name, v := range few {
 				if _, ok := c.w.Describe().Param(name); ok {
 					given[name], long[name] = v, v
@@ -77,7 +76,7 @@ func TestLevels(t *testing.T) {
 			s := begin(t, Copy{}, map[string]any{"engine": engine, "log_dir": first})
 			for _, c := range []map[string]any{
 				{"log_dir": first}, {"log_dir": second}, {"log_dir": second, "rows": int64(7), "package": int64(1)},
-				{"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {"mode": server},
+				{"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {},
 			} {
 				c["engine"] = engine
 				p := values(t, Copy{}, c)

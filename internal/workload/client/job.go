@@ -48,8 +48,7 @@ const (
 type job struct {
 	e      *served
 	l      *tables
-	work   int  // rounds of hashing a value
-	whole  bool // set-based, in the server
+	work   int // rounds of hashing a value
 	task   task
 	unload *unload // of an extract
 	t      timing
@@ -89,9 +88,6 @@ func (j *job) run(ctx context.Context) error {
 			return err
 		}
 		steps := [...]func(context.Context, int) error{copies: j.copyTable, deletes: j.deleteTable, extracts: j.unloadTable}
-		if j.whole {
-			steps = [...]func(context.Context, int) error{copies: j.wholeTable, deletes: j.wholeTable, extracts: j.unloadWhole}
-		}
 		if err := steps[j.task](ctx, i); err != nil {
 			return err
 		}
@@ -173,18 +169,5 @@ func (j *job) deleteTable(ctx context.Context, i int) error {
 			return err
 		})
 		return gone, err
-	})
-}
-
-// wholeTable has the server do a table with one statement and one commit.
-func (j *job) wholeTable(ctx context.Context, i int) error {
-	do := j.e.copyAll
-	if j.task == deletes {
-		do = j.e.removeAll
-	}
-	return j.write(ctx, func() error {
-		rows, err := do(ctx, i)
-		j.t.rows += rows
-		return err
 	})
 }

@@ -151,7 +151,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.engine.fill(ctx, l, clients); err != nil {
 		return out, err
 	}
-	j := &job{e: s.engine, l: l, whole: p.Mode == server, task: s.task, work: p.Work}
+	j := &job{e: s.engine, l: l, task: s.task, work: p.Work}
 	if s.task == extracts {
 		if j.unload, err = newUnload(s.work); err != nil {
 			return out, err

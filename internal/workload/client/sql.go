@@ -192,14 +192,6 @@ func (e *sqlSession) remove(ctx context.Context, t int, after, upTo key) (int64,
 	return e.exec(ctx, e.texts[t].remove, after.doc, after.doc, after.item, upTo.doc, upTo.doc, upTo.item)
 }
 
-func (e *sqlSession) copyAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.texts[t].copyAll)
-}
-
-func (e *sqlSession) removeAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.texts[t].dropAll)
-}
-
 func (e *sqlSession) begin(ctx context.Context) error { return e.execAll(ctx, "BEGIN") }
 
 func (e *sqlSession) commit(ctx context.Context) error { return e.execAll(ctx, commitText) }

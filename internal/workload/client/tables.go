@@ -116,11 +116,9 @@ func qualified(schema, name string) string {
 // on behind the last row of the one before: rows are compared column by column, since
 // MariaDB finds no range for (docno, item) > (?, ?). mark gives the nth parameter.
 type statements struct {
-	read    string // docno, docno, item of the last row; then so many rows
-	keys    string // the same, of the target
-	remove  string // docno, docno, item of the last row; docno, docno, item of the new last row
-	copyAll string
-	dropAll string
+	read   string // docno, docno, item of the last row; then so many rows
+	keys   string // the same, of the target
+	remove string // docno, docno, item of the last row; docno, docno, item of the new last row
 }
 
 func (t *table) statements(schema string, limit int, mark func(n int) string) statements {
@@ -133,8 +131,6 @@ func (t *table) statements(schema string, limit int, mark func(n int) string) st
 		keys: "SELECT docno, item FROM " + name + " WHERE " + to + " AND " + after + order,
 		remove: "DELETE FROM " + name + " WHERE " + to + " AND " + after +
 			fmt.Sprintf(" AND docno <= %s AND (docno < %s OR item <= %s)", mark(4), mark(5), mark(6)),
-		copyAll: "INSERT INTO " + name + " SELECT '" + target + "', " + t.names() + " FROM " + name + " WHERE " + from,
-		dropAll: "DELETE FROM " + name + " WHERE " + to,
 	}
 }
 

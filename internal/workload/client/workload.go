@@ -32,13 +32,10 @@ type (
 // common is what they share.
 type common struct{ workload.Usual }
 
-// The engines, the modes and the sizes.
+// The engines and the sizes.
 const (
 	inPostgres = "postgres"
 	inMariaDB  = "mariadb"
-
-	application = "application"
-	server      = "server"
 
 	small = "small"
 	large = "large"
@@ -52,8 +49,6 @@ var sizes = map[string]int{small: 9_960, large: 99_600}
 type Params struct {
 	// a private server
 	Engine string `toml:"engine" jsonschema:"enum=postgres,enum=mariadb"`
-	// packages through the application, or one statement a table in the server
-	Mode string `toml:"mode" jsonschema:"enum=application,enum=server"`
 	// of the client: 9,960 or 99,600 rows
 	Size string `toml:"size" jsonschema:"enum=small,enum=large"`
 	// of the client; 0: by size
@@ -102,7 +97,7 @@ type (
 )
 
 func usual() Params {
-	return Params{Engine: inPostgres, Mode: application, Size: large, Tables: 46, Package: 200}
+	return Params{Engine: inPostgres, Size: large, Tables: 46, Package: 200}
 }
 
 // all has those of each as those of a copy.
@@ -167,8 +162,7 @@ func (Copy) Describe() workload.Description {
 		Name:  "clientcopy",
 		Title: "a batch job that copies a client: reads packages, works on them, inserts, commits",
 		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes " +
-			"each value as often as work says, inserts the package and commits. With mode server it is one INSERT ... SELECT and one " +
-			"commit a table." + about,
+			"each value as often as work says, inserts the package and commits." + about,
 		Params:    &CopyParams{usual(), Working{100}, Logging{}},
 		Responses: responses(),
 	}
@@ -179,7 +173,7 @@ func (Delete) Describe() workload.Description {
 		Name:  "clientdelete",
 		Title: "a batch job that deletes a client: reads keys in packages, deletes, commits",
 		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a " +
-			"package, deletes its rows and commits. With mode server it is one DELETE and one commit a table." + about,
+			"package, deletes its rows and commits." + about,
 		Params:    &DeleteParams{Params: usual()},
 		Responses: responses(),
 	}
@@ -190,8 +184,7 @@ func (Extract) Describe() workload.Description {
 		Name:  "extract",
 		Title: "a batch job that unloads tables into a file",
 		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often " +
-			"as work says, and writes them to a file, which is checked after the run. With mode server it is one SELECT a table, of " +
-			"which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
+			"as work says, and writes them to a file, which is checked after the run. Nothing is committed, so it says nothing about log devices." + data,
 		Params:    &ExtractParams{usual(), Working{100}},
 		Responses: unloadResponses(),
 	}
