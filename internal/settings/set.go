@@ -315,7 +315,6 @@ const (
 // Left is what a live experiment has left.
 type Left struct {
 	Record  string   `json:"record,omitempty"`  // directory of its record
-	Group   string   `json:"group,omitempty"`   // a control group in which an emulated clock has left processes
 	Factors []string `json:"factors"`           // that are still changed
 	Unknown string   `json:"unknown,omitempty"` // why they are not known
 	Text    string   `json:"-"`                 // what it is, and what to type

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/delayfs"
-	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
@@ -106,13 +104,6 @@ func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
 	}
 	r := s.store.Record()
 	return analysis.Analyse(s.x, r.Runs, r.End), nil
-}
-
-// Sweep removes what killed runs leave outside of their records: groups that keep processes to a quota, whose
-// processes it brings back to where they were, and mounts that nobody answers for.
-func Sweep() ([]emulate.Left, error) {
-	delayfs.Sweep()
-	return emulate.Sweep()
 }
 
 // Restore puts back the levels that a killed experiment left. cfg.Study has to be
