@@ -121,7 +121,6 @@ func leftText(l runner.Left) string {
 		last)
 }
 
-// putBack is --restore.
 func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config) error {
 	r, err := store.Load(o.dir)
 	if err != nil {

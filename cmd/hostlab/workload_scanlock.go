@@ -232,7 +232,6 @@ func (o *scanlockRun) shared(ctx context.Context, facts *host.Facts, plan scanlo
 		facts.Identity.CPUModel.Or("unknown processor"), facts.Virt.Hypervisor.Or("unknown")), nil
 }
 
-// joined is what is wrong and, where there is one, the hint.
 func joined(text, hint string) string {
 	return strings.TrimSuffix(text+"; "+hint, "; ")
 }

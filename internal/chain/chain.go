@@ -50,7 +50,6 @@ const (
 	walWrite Word = lwlock<<24 | 8
 )
 
-// row is a share in JSON.
 type row struct {
 	Part explain.PartName `json:"part"`
 	End
@@ -87,7 +86,6 @@ func (s *Shares) UnmarshalJSON(b []byte) error {
 // Kind is what a wait ends with.
 type Kind string
 
-// The kinds of ends.
 const (
 	Computing Kind = "cpu"    // PID has a CPU
 	Ready     Kind = "ready"  // a thread waits for a CPU, which PID has; 0: no task has it

@@ -276,7 +276,6 @@ func pageOnly(b Block) bool {
 // Sortable reports whether a page sorts the cell by its number.
 func (c Cell) Sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !math.IsInf(c.Sort, 0) }
 
-// shown are the sections for a medium that have something in it.
 func (d *Document) shown(where Medium) []Section {
 	var out []Section
 	for _, s := range d.Sections {

@@ -44,7 +44,6 @@ var ways = []way{
 // emulated policies do not: they end with the workload.
 func (f *Factor) Changes() bool { return f.Kind != KindParameter && f.Kind != KindEmulated }
 
-// factorAt is the place of a key of a factor.
 func (p *parser) factorAt(i int, key string) place {
 	if from := p.f.Factor[i].from; from != "" {
 		return place{source: from}

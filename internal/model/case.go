@@ -288,7 +288,6 @@ const (
 // in one queue, first come first served.
 type Placement string
 
-// The placements.
 const (
 	// Spread takes the next idle CPU, round robin, wholly idle cores first.
 	Spread Placement = "spread"

@@ -141,7 +141,6 @@ func ParsePolicy(text string) (Policy, error) {
 // System is an operating system that power policies belong to.
 type System string
 
-// The systems.
 const (
 	Windows System = "windows"
 	Linux   System = "linux"

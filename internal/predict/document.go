@@ -100,7 +100,6 @@ func (a *Answer) brief(most int) *document.Document {
 	return d
 }
 
-// askTitle is that of the questions to the owner of a hypervisor's host.
 const askTitle = "Ask the owner of the hypervisor's host"
 
 func (a *Answer) pairs() document.Pairs {

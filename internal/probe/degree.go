@@ -60,7 +60,6 @@ type degreeRound struct {
 	foreign float64   // share of the CPUs' time that others took
 }
 
-// degreeRun is one run of the probe.
 type degreeRun struct {
 	cfg    Config
 	limit  cpuLimit

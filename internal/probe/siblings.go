@@ -122,7 +122,6 @@ func disagreements(pairs []PairResult) []string {
 	return out
 }
 
-// siblingsRun is one run of the probe.
 type siblingsRun struct {
 	plan     siblingsPlan
 	runner   runner[pairRequest, pairReply]
@@ -204,7 +203,6 @@ const crowded = 0.7
 // pairRepeats is how often a pair that others disturbed is measured again.
 const pairRepeats = 3
 
-// pairSet is a set of rounds.
 type pairSet struct {
 	samples []*pairSample
 	company company

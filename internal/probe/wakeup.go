@@ -89,7 +89,6 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	return out, nil
 }
 
-// wakeRun is one run of the probe.
 type wakeRun struct {
 	plan     wakePlan
 	targets  []wakeTarget

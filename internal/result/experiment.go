@@ -213,7 +213,6 @@ func (c Contrast) String() string {
 // DesignKind is a kind of design.
 type DesignKind string
 
-// The kinds.
 const (
 	RCBD      DesignKind = "rcbd"       // randomised complete blocks
 	SplitPlot DesignKind = "split-plot" // some factors hold for a whole boot

@@ -203,7 +203,6 @@ type Problem struct {
 // Kind is a kind of problem.
 type Kind int
 
-// The kinds of problems.
 const (
 	Damaged   Kind = iota // lines are lost, or not as they were written
 	Lost                  // no change could be read at all

@@ -304,7 +304,6 @@ type Change struct {
 // Action is what was asked for. Plan writes nothing: with --dry-run, or where not all could be set.
 type Action string
 
-// The actions.
 const (
 	DoSet    Action = "set"
 	DoRevert Action = "revert"
@@ -329,7 +328,6 @@ type Accepted struct {
 	Until   string `json:"until"` // the last day
 }
 
-// rows has one for each object.
 func (c Change) rows() *document.Table {
 	t := &document.Table{Columns: document.Columns{}.Names("setting", "object", "result", "before", "asked", "after",
 		"why")}

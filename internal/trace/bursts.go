@@ -85,7 +85,6 @@ func (r *Result) complete() {
 // leastUnseen is the share of a CPU's time from which on it is looked for. Clocks are not read at one moment.
 const leastUnseen = 0.01
 
-// of are a CPU's bursts.
 func (r *Result) of(cpu int) []burstlog.Burst {
 	compare := func(b burstlog.Burst, cpu int) int { return cmp.Compare(b.CPU, cpu) }
 	from, _ := slices.BinarySearchFunc(r.Bursts, cpu, compare)

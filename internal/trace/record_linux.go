@@ -161,7 +161,6 @@ func prefer() (undo func()) {
 	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, tid, 20-before) }
 }
 
-// threadCPU is the CPU time of this thread in ns.
 func threadCPU() uint64 {
 	used, _ := thread.CPUTime() // it cannot fail
 	return uint64(used)         //nolint:gosec // it is not negative

@@ -219,7 +219,6 @@ func AsRoot(path string) error {
 // users are those who are no strangers: this one, root, and whom sudo they add.
 type users struct{ sudo int }
 
-// alone are this user and root.
 var alone = users{-1}
 
 // demand is what resolve refuses on the way.

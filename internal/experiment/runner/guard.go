@@ -44,7 +44,6 @@ type guardRequest struct {
 	Left  string // registryAt
 }
 
-// startGuard starts the guard of a record.
 func startGuard(dir string, m *emulation) (*guard, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {

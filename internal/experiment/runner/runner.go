@@ -58,7 +58,6 @@ type system struct {
 	journal     string // directory of the settings' journal; "": the host's
 }
 
-// look is Look with the system's settings.
 func (sys *system) look(s *experiment.Study, f experiment.Factor) experiment.Here {
 	return look(sys.settings, s, f)
 }

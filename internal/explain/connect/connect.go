@@ -108,7 +108,6 @@ func (g guarded) Ask(ctx context.Context, q explain.Query) (rows []explain.Row, 
 	return g.Asker.Ask(ctx, q)
 }
 
-// opened opens a session.
 func (d *DSN) opened(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (_ explain.Asker,
 	err error) {
 	defer d.answer.garbled(&err)

@@ -109,7 +109,6 @@ func (p *mariaParameter) Save(ctx context.Context) (was Saved, err error) {
 	return was, err
 }
 
-// which server this is.
 func (p *mariaParameter) which(ctx context.Context) (string, error) {
 	rows, err := p.ask(ctx, "select concat('port ', @@port, ', data in ', @@datadir)")
 	if err != nil || len(rows) == 0 {

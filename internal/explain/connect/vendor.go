@@ -43,7 +43,6 @@ type Vendor struct {
 	tag, size string
 }
 
-// The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
 		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "13 to 18",

@@ -48,7 +48,6 @@ type counters struct {
 	others    counter // waiting for anything else that the server tells, s
 }
 
-// all are the counters, in one order.
 func (c *counters) all() []*counter {
 	return []*counter{&c.cpu, &c.session, &c.queued, &c.logWrites, &c.logSyncs, &c.logIO, &c.logElse, &c.logFull,
 		&c.logBytes,

@@ -79,7 +79,6 @@ func (j *job) commit(ctx context.Context) error {
 	return err
 }
 
-// run does it all.
 func (j *job) run(ctx context.Context) error {
 	began := time.Now()
 	cpu, ok := thread.ProcessCPU()

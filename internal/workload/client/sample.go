@@ -256,7 +256,6 @@ func (l *looks) add(s seen, seconds float64) {
 	l.events[s] += seconds
 }
 
-// sum is the time of what was seen that is so.
 func (l *looks) sum(is func(seen) bool) counter {
 	c := counter{why: l.why}
 	for s, seconds := range l.events {

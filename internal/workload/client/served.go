@@ -244,5 +244,4 @@ func (e *served) close() error {
 // dollar is a parameter of PostgreSQL.
 func dollar(n int) string { return "$" + strconv.Itoa(n) }
 
-// named names all tables of a layout.
 func (e *served) named(l *tables) string { return strings.Join(l.in(e.into), ", ") }

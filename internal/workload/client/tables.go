@@ -158,10 +158,8 @@ func (p *pkg) value(n int) []byte {
 	return p.text[begin:p.ends[n]]
 }
 
-// key is that of a row.
 type key struct{ doc, item string }
 
-// last is that of the last row.
 func (p *pkg) last() key {
 	n := len(p.ends) - p.columns
 	return key{string(p.value(n)), string(p.value(n + 1))}

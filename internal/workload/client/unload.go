@@ -86,7 +86,6 @@ func (u *unload) verify(l *tables) error {
 	return lines.Err()
 }
 
-// close removes the file.
 func (u *unload) close() error { return errors.Join(u.file.Close(), os.Remove(u.file.Name())) }
 
 // unloadTable reads packages, works on them, and writes them to the file.

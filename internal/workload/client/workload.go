@@ -29,7 +29,6 @@ type (
 	Extract struct{ common }
 )
 
-// common is what they share.
 type common struct{ workload.Usual }
 
 // The engines and the sizes.

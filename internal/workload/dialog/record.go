@@ -156,7 +156,6 @@ func (r *recorder) busy(at time.Duration, used func() time.Duration) {
 	r.out = append(r.out, burst{at: at})
 }
 
-// idle ends it.
 func (r *recorder) idle(at time.Duration, used func() time.Duration) {
 	if !r.on || !r.within {
 		return

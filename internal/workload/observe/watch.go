@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// watch is one run.
 type watch struct {
 	ctx     context.Context
 	on      *service.Reached
@@ -103,7 +102,6 @@ func (w *watch) lost(cause error) error {
 	return fmt.Errorf("the session with %s was lost%s: %w", w.on.Of.Name, w.after(), cause)
 }
 
-// read reads all counters.
 func (w *watch) read() (p point, err error) {
 	if w.meter != nil {
 		r, err := w.meter.Read()

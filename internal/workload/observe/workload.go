@@ -143,7 +143,6 @@ func (Workload) Needs(ctx context.Context, params workload.Params) error {
 	return found(of != nil, err)
 }
 
-// found is the error of a service that is not there.
 func found(there bool, err error) error {
 	switch {
 	case err != nil:
@@ -168,7 +167,6 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 	return s, nil
 }
 
-// find reaches what is asked for.
 func (a asked) find(ctx context.Context) (*service.Reached, error) {
 	servers := host.Servers(ctx)
 	if a.dsn != nil {
