@@ -16,8 +16,7 @@ import (
 	"hostlab/internal/workload/database"
 )
 
-// dialect is what differs between servers. A new one is a value of this type and an entry in
-// dialects.
+// dialect is what differs between servers. A new one is a value of this type and a case in speaks.
 type dialect struct {
 	vendor   *privatedb.Vendor
 	settings map[string]string    // of a private server
