@@ -20,7 +20,6 @@ const (
 	CarryOver Limit = "carry"    // the levels of the runs before show in a run
 )
 
-// Steps are the steps in which values come.
 type Steps struct {
 	Step   float64 // the smallest, in the response's unit; 0: all values are the same
 	Beyond bool    // the margin
