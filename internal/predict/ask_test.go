@@ -134,8 +134,7 @@ func TestCarried(t *testing.T) {
 }
 
 // The interval of a prediction holds how sure its record is: one whose bursts come in two phases is less so than one
-// that
-// has the same bursts in turn.
+// that has the same bursts in turn.
 func TestIntervalHoldsTheRecord(t *testing.T) {
 	width := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
@@ -153,9 +152,6 @@ func TestIntervalHoldsTheRecord(t *testing.T) {
 		q := question(t, "sap", "sap-dialog", []string{"balanced-rs1"}, nil)
 		q.Options = model.Options{Seed: 1, Replications: 10, Steps: 2000}
 		q.Workload = testkit.Must(predict.ReadWorkload("bursts.jsonl", &b, true))(t)
-		if len(q.Workload.Warnings) > 0 {
-			t.Errorf("%q", q.Workload.Warnings)
-		}
 		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
 		for _, c := range a.Document().Data.(predict.Data).Cells {
 			if c.Policy == "balanced-rs1" && c.Response == model.CPUSeconds {

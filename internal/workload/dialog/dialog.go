@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"time"
 
 	"hostlab/internal/cpus"
 	"hostlab/internal/result"
@@ -19,7 +18,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Workload implements workload.Workload.
 type Workload struct {
 	workload.Usual
 	cpus.Placed
@@ -60,8 +58,6 @@ type Params struct {
 	Floor float64 `toml:"floor" jsonschema:"minimum=0.05,maximum=1"`
 	// emulated: check interval of the governor; 0: its own
 	Check workload.Span `toml:"check" limits:"0,5"`
-	// file for the burst and idle lengths of the last run, which predict --workload reads
-	Record string `toml:"record"`
 }
 
 func (Workload) Describe() workload.Description {
@@ -149,15 +145,11 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
 	}
-	given := cfg.Params.(*Params)
-	p, err := planOf(given)
+	p, err := planOf(cfg.Params.(*Params))
 	if err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, labelled: cfg.Evidence == result.Emulated}
-	if err := s.recordable(given.Record); err != nil {
-		return nil, err
-	}
+	s := &session{worker: worker.Kept{Job: job}, labelled: cfg.Evidence == result.Emulated}
 	p.Rate = 0
 	r, err := s.call(ctx, p)
 	if err != nil {
@@ -174,8 +166,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 type session struct {
 	worker   worker.Kept
 	rate     float64 // operations a second at full speed
-	dir      string
-	labelled bool // the study says that it is emulated
+	labelled bool    // the study says that it is emulated
 }
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
@@ -183,17 +174,11 @@ func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
-	given := r.Params.(*Params)
-	p, err := planOf(given)
+	p, err := planOf(r.Params.(*Params))
 	if err != nil {
 		return out, err
 	}
 	p.Rate, p.Seed = s.rate, r.Seed
-	file := given.Record
-	if err := s.recordable(file); err != nil {
-		return out, err
-	}
-	began := time.Now()
 	got, err := s.call(ctx, p)
 	if err != nil {
 		return out, err
@@ -204,13 +189,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if p.Policy != "" && !s.labelled {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("emulated: the clock is that of %s in user space, not this host's",
 			p.Policy))
-	}
-	if file != "" {
-		warnings, err := s.record(file, began, p, got)
-		if err != nil {
-			return out, err
-		}
-		out.Warnings = append(out.Warnings, warnings...)
 	}
 	return out, nil
 }

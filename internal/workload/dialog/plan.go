@@ -44,7 +44,6 @@ type plan struct {
 	Floor              float64
 	Rate               float64 // operations a second at full speed; 0 asks for a calibration
 	Seed               uint64
-	Record             bool // keep the bursts
 }
 
 // The distributions, and the policy that leaves the clock alone.
@@ -59,7 +58,7 @@ func planOf(v *Params) (p plan, err error) {
 	p = plan{Packed: v.Placement == "packed", Users: v.Users, Load: v.Load, Slices: v.Slices,
 		Slice: length{v.Slice.Seconds(), v.SliceDist == exp}, Wait: length{v.Wait.Seconds(), v.WaitDist == exp},
 		Think: length{v.Think.Seconds(), v.ThinkDist == exp}, WarmUp: v.WarmUp.Seconds(), Duration: v.Duration.Seconds(),
-		Floor: v.Floor, Record: v.Record != ""}
+		Floor: v.Floor}
 	if p.CPUs, err = chosen(v.CPUs); err != nil {
 		return p, err
 	}

@@ -232,9 +232,7 @@ func (x *pool) work(s *step) float64 {
 // loop is the thread of a CPU: it runs the slices that the pool hands it, and sleeps
 // between them. run does a slice's work and returns its time on the CPU; idle is called
 // when there is none.
-func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from time.Duration,
-	seconds float64) time.Duration,
-	idle func()) {
+func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, seconds float64) time.Duration, idle func()) {
 	u.bell.settle()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -249,7 +247,7 @@ func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from ti
 				x.result.Late = append(x.result.Late, (from - s.ready).Seconds())
 			}
 			x.mu.Unlock()
-			used := run(s, from, work)
+			used := run(s, work)
 			x.mu.Lock()
 			s.cpu += used
 			s.demand += work

@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/hot"
 	"hostlab/internal/model"
-	"hostlab/internal/model/burstlog"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
 )
@@ -29,11 +28,7 @@ type reply struct {
 	Late    []float64 // of slices that found an idle CPU: from their moment to their start
 	Span    float64   // from the end of the warm-up to that of the last step
 	HasCPU  bool
-	Process float64          // CPU time of the process for a step, where that of threads is unknown; 0: unknown, too
-	Bursts  []burstlog.Burst `json:",omitempty"`
-	// Of a record: how long the threads had work but no CPU, and how long the CPUs were
-	// watched, both summed over the CPUs.
-	Stalled, Watched float64
+	Process float64 // CPU time of the process for a step, where that of threads is unknown; 0: unknown, too
 }
 
 func (r *reply) add(s *step, now time.Duration) {
@@ -86,7 +81,6 @@ func (p plan) run() (reply, error) {
 	_, hasCPU := thread.CPUTime()
 	x.result.HasCPU = hasCPU
 	before, hasProcess := thread.ProcessCPU()
-	var mu sync.Mutex
 	// The clock starts when all threads are on their CPUs.
 	var once sync.Once
 	var start time.Time
@@ -97,21 +91,9 @@ func (p plan) run() (reply, error) {
 		}
 		once.Do(func() { start = time.Now() })
 		c := newCore(clocks[side], p.Rate, start)
-		b := recorder{cpu: p.CPUs[side], on: p.Record}
-		x.loop(x.units[side], c.now, func(s *step, from time.Duration, seconds float64) time.Duration {
-			b.busy(from, c.used)
+		x.loop(x.units[side], c.now, func(s *step, seconds float64) time.Duration {
 			return c.work(&s.task, max(1, uint64(seconds*p.Rate)))
-		}, func() {
-			b.idle(c.now(), c.used)
-			c.idle()
-		})
-		end := c.now()
-		bursts := b.finish(end)
-		mu.Lock()
-		x.result.Bursts = append(x.result.Bursts, bursts...)
-		x.result.Stalled += b.stalled.Seconds()
-		x.result.Watched += end.Seconds()
-		mu.Unlock()
+		}, c.idle)
 		return nil
 	})
 	if err == nil {
