@@ -67,7 +67,6 @@ func (s Shares) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads it.
 func (s *Shares) UnmarshalJSON(b []byte) error {
 	var rows []row
 	if err := json.Unmarshal(b, &rows); err != nil {

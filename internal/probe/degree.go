@@ -68,7 +68,6 @@ type degreeRun struct {
 	rounds []degreeRound
 }
 
-// Run measures.
 func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	began := time.Now()
 	if len(cfg.CPUs) < 2 {

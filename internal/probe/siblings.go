@@ -31,7 +31,6 @@ const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 3
 const harmMethod = " Then a thread takes and releases a lock of its own " +
 	"while another CPU is idle or scans twice the L2 cache with stores: the ratio of acquisitions per second to those alone."
 
-// Run measures.
 func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	out.Method = pairsMethod
 	if !p.pairsOnly {

@@ -210,7 +210,6 @@ func (c Contrast) String() string {
 	return s
 }
 
-// DesignKind is a kind of design.
 type DesignKind string
 
 const (

@@ -90,8 +90,7 @@ type Service struct {
 	// Why it was chosen among several; "" where it was named.
 	Why string `json:"why,omitempty"`
 	// Near is a database that was reached on this host, and whose processes do not show: they may be hidden, in a
-	// container,
-	// or behind a tunnel.
+	// container, or behind a tunnel.
 	Near bool `json:"near,omitempty"`
 	// NoGroup is set where no control group of it shows, so that a quota of its CPU time would not either.
 	NoGroup bool `json:"no_group,omitempty"`

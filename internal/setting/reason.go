@@ -200,7 +200,6 @@ type Problem struct {
 	Names []string
 }
 
-// Kind is a kind of problem.
 type Kind int
 
 const (

@@ -59,9 +59,8 @@ func (r *Result) Complete() error {
 }
 
 // complete adds the bursts that no window saw begin and end, as those of a thread that never sleeps: they began before
-// the recording, or last beyond it. A CPU's busy time in windows is counted in any case. What of it lies in no
-// burst, and is
-// more than the luck of windows explains, is put where the CPU has no burst.
+// the recording, or last beyond it. A CPU's busy time in windows is counted in any case. What of it lies in no burst,
+// and is more than the luck of windows explains, is put where the CPU has no burst.
 func (r *Result) complete() {
 	var all []burstlog.Burst
 	seen := r.SeenShare()

@@ -62,7 +62,6 @@ func OpenFile(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File,
 	return f, nil
 }
 
-// OpenRegular opens a regular file for reading, as OpenFile does.
 func OpenRegular(path string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

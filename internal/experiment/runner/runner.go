@@ -305,7 +305,6 @@ type Refused struct{ Err error }
 
 func (r *Refused) Error() string { return r.Err.Error() }
 
-// Unwrap returns Err.
 func (r *Refused) Unwrap() error { return r.Err }
 
 // Cleanup is what could not be put back or removed at the end.
@@ -313,5 +312,4 @@ type Cleanup struct{ Err error }
 
 func (c *Cleanup) Error() string { return c.Err.Error() }
 
-// Unwrap returns Err.
 func (c *Cleanup) Unwrap() error { return c.Err }
