@@ -52,7 +52,6 @@ var binaries = sync.OnceValues(func() (dir string, err error) {
 	for name, args := range map[string][]string{
 		"hostlab":      {"build", "../cmd/hostlab"},
 		"trial":        {"build", "./trial"},
-		"emulate.test": {"test", "-c", "-vet=off", "-tags=system", "../internal/emulate"},
 		"service.test": {"test", "-c", "-vet=off", "-tags=system", "../internal/service"},
 	} {
 		pkg := len(args) - 1
@@ -92,7 +91,7 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 		line = append([]string{"unshare", "--net"}, line...)
 	}
 	b.cmd = exec.Command(line[0], line[1:]...)
-	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" "+filepath.Join(dir, "emulate.test")+" study/governor.toml study/emulated.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "1100"}[*full])
+	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml study/live-server.toml study/live-kernel.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "1100"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {
 		b.cmd.Env = append(b.cmd.Env, "DRIVES=file="+emptyDisk(t, tmp)+",format=raw")

@@ -23,9 +23,6 @@ func TestStudyOfASetting(t *testing.T) {
 // TestSMT runs what hostlab has for processors with two threads a core on one that has them: two cores.
 func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt", 10) }
 
-// TestEmulatedClock slows a workload down by the quota of a control group of version 2.
-func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 13) }
-
 // TestRecord loads the programs of 'hostlab assess' into another kernel than this machine's.
 func TestRecord(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "record", 6) }
 

@@ -104,7 +104,7 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 	if b.of, err = (service.Spec{Kind: service.Process, Name: strconv.Itoa(b.server.PID())}).Find(nil, nil); err != nil {
 		return false, err
 	}
-	if b.clock, err = emulate.Start(emulate.Stop); err != nil {
+	if b.clock, err = emulate.Start(); err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, b.clock.Close()) }()

@@ -167,7 +167,6 @@ func (o *assessOptions) history(ctx context.Context) (*report.History, error) {
 	return h, err
 }
 
-// dayBefore is the same time on the day before.
 func (o *assessOptions) dayBefore(ctx context.Context, from, to time.Time) (*assess.Minute, error) {
 	dir := o.past.dir
 	if dir == "" {

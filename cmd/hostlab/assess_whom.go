@@ -47,7 +47,7 @@ func (o *assessOptions) whom() error {
 	}
 	if spec.Kind == service.Demo {
 		o.Behind = min(o.Behind, behindDemo)
-		o.trouble = demo.Trouble(spec.Name)
+		o.trouble = demo.Trouble()
 	}
 	text, err := o.source()
 	if text == "" || err != nil {

@@ -44,7 +44,6 @@ const leastWatch, mostWatch, mostAlone = time.Second, time.Hour, 24 * time.Hour
 // dsnVariable holds a DSN that need not be in a process list.
 const dsnVariable = "HOSTLAB_DSN"
 
-// assessOptions is what was asked for.
 type assessOptions struct {
 	report.Options
 	dsn, dsnFile string // "": none

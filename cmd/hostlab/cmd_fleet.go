@@ -148,7 +148,6 @@ func (o *fleetOptions) address() (address string, usual bool, _ error) {
 	return "sqlite:" + filepath.Join(dir, "fleet.db"), true, nil
 }
 
-// noHost is an error of a host that the store does not know.
 func (o *fleetOptions) noHost(text string, args ...any) error {
 	return usagef(text+"; '%s' lists them", append(args, screen.With("hostlab fleet hosts", "--store", o.store))...)
 }

@@ -29,7 +29,7 @@ type predictFlags struct {
 	replications, users      int
 	seed                     uint64
 	show                     string
-	sweep, both, all         bool
+	both, all                bool
 	out                      printing
 }
 
@@ -73,7 +73,7 @@ inspect, 130 interrupted.`,
   hostlab predict --workload sap-dialog --policy balanced --load 5%
   hostlab predict --show workload --out mine.toml
   hostlab predict --workload mine.toml --policy balanced-rs1,PERFCHECK=30ms
-  hostlab predict --host this --sweep --out map.html
+  hostlab predict --host this --out answer.html
   hostlab predict --workload sap-extract --format json | jq '.cells[0]'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPredict(cmd, std, &o) },
@@ -94,7 +94,6 @@ inspect, 130 interrupted.`,
 	f.IntVar(&o.users, "users", 0, "simulate this many users of a dialog workload (closed loop), in place of --load")
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `number` of the simulation")
-	f.BoolVar(&o.sweep, "sweep", false, "also map the first policy over loads and slice lengths")
 	f.BoolVar(&o.all, "all", false, "print all that was simulated, instead of one screen")
 	o.out.ending = ".toml" // of --show
 	o.out.flags(cmd, std, tableForms)
@@ -171,7 +170,7 @@ func policyNames() string {
 }
 
 func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err error) {
-	q.Sweep, q.Options = o.sweep, model.Options{Seed: o.seed, Replications: o.replications}
+	q.Options = model.Options{Seed: o.seed, Replications: o.replications}
 	if q.Workload, err = o.readWorkload(cmd); err != nil {
 		return q, err
 	}

@@ -18,7 +18,6 @@ import (
 	"hostlab/internal/trust"
 )
 
-// revertOptions is what was asked for.
 type revertOptions struct {
 	at     settingsAt
 	owner  string

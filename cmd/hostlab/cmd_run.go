@@ -24,7 +24,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// runOptions is what was asked for.
 type runOptions struct {
 	study   string // name or file; "" for that of the record
 	dir     string
@@ -223,7 +222,6 @@ func notYours(dir, flag string, err error) error {
 		screen.Operand(at))
 }
 
-// run does what was asked for.
 func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study) error {
 	if o.dir == "" {
 		state, err := stateDir()

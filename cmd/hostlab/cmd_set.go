@@ -20,7 +20,6 @@ import (
 	"hostlab/internal/settings"
 )
 
-// setOptions is what was asked for.
 type setOptions struct {
 	at     settingsAt
 	accept exceptions

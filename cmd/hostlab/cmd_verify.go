@@ -122,7 +122,7 @@ func asError(p *setting.Problem) error {
 // leftBehind is what live experiments have left, for programs and for people.
 func leftBehind(list []runner.Left) (out []settings.Left) {
 	for _, l := range list {
-		j := settings.Left{Record: l.Dir, Group: l.Slow.Group, Factors: append([]string{}, l.Factors...), Text: leftText(l)}
+		j := settings.Left{Record: l.Dir, Factors: append([]string{}, l.Factors...), Text: leftText(l)}
 		if l.Unknown != nil {
 			j.Unknown = screen.OneLine(l.Unknown)
 		}

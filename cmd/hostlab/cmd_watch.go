@@ -27,8 +27,6 @@ type watchOptions struct {
 	record             string
 	listen, textfile   string
 	analyze            string
-	quietBelow, loadAt string
-	quietFor           time.Duration
 	ring               ringOptions
 }
 
@@ -118,9 +116,6 @@ With --from and --exit-status:
 	f.StringVar(&o.listen, "listen", "", "serve Prometheus metrics on `ADDRESS:PORT`; a port alone is on 127.0.0.1")
 	f.StringVar(&o.textfile, "textfile", "", "write metrics to `FILE`, which ends in .prom, at each sample")
 	f.StringVar(&o.analyze, "from", "", "judge a record in `FILE` (- for stdin) in place of watching")
-	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --from: quiet is a busy share of all CPUs below this")
-	f.StringVar(&o.loadAt, "load-above", "10%", "with --from: load is a busy share of all CPUs from this on")
-	f.DurationVar(&o.quietFor, "quiet-for", 10*time.Minute, "with --from: the shortest quiet time")
 	o.ring.flags(cmd)
 	o.m.flags(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
@@ -142,12 +137,9 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 			"root"); len(odd) > 0 {
 			return usagef("%s is of no use with --from, which reads a record and watches nothing", strings.Join(odd, ", "))
 		}
-		if o.quietFor < time.Minute || o.quietFor > 7*24*time.Hour {
-			return usagef("--quiet-for %s: expected 1m to 168h", o.quietFor)
-		}
 		return nil
 	}
-	if odd := given("quiet-below", "load-above", "quiet-for", "exit-status", "out"); len(odd) > 0 {
+	if odd := given("exit-status", "out"); len(odd) > 0 {
 		return usagef("%s needs --from FILE; samples go to stdout, and --save keeps them", strings.Join(odd, ", "))
 	}
 	switch {
@@ -195,21 +187,6 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 }
 
 func (o *watchOptions) judge(std streams) error {
-	q := watch.DefaultQuestion()
-	q.QuietFor = o.quietFor
-	var err error
-	if q.QuietBelow, err = share("quiet-below", o.quietBelow); err != nil {
-		return err
-	}
-	if q.LoadAbove, err = share("load-above", o.loadAt); err != nil {
-		return err
-	}
-	if q.LoadAbove >= 1 {
-		return usagef("--load-above %s: expected less than 100 %%", o.loadAt)
-	}
-	if q.LoadAbove < q.QuietBelow {
-		return usagef("--load-above %s is below --quiet-below %s", o.loadAt, o.quietBelow)
-	}
 	in := std.in
 	name := "stdin"
 	if o.analyze != "-" {
@@ -229,7 +206,7 @@ func (o *watchOptions) judge(std streams) error {
 		return usagef("--from %s: it holds one sample only; let the recording run through a quiet time and the load after it",
 			name)
 	}
-	a := watch.Analyze(r, q)
+	a := watch.Analyze(r, watch.DefaultQuestion())
 	switch err := o.out.print(std, a.Document()); {
 	case err != nil:
 		return err

@@ -177,7 +177,6 @@ type named struct {
 	Title string `json:"title"`
 }
 
-// listing is the document of a list.
 func listing(command, title, answer string, list []named, data any) *document.Document {
 	t := &document.Table{Columns: []document.Column{{Head: "name"}, {Head: "title"}}}
 	for _, x := range list {

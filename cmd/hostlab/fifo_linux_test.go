@@ -61,7 +61,7 @@ func TestFIFOs(t *testing.T) {
 		"settings --root fifo", "set --root fifo swappiness=10 --dry-run", "verify --root fifo", "revert --root fifo",
 		"predict --workload fifo", "predict --workload fifo.toml", "predict --host fifo.toml", "predict --host fifo.txtar", "watch --from fifo", "watch --root fifo.txtar --duration 1s",
 		"study check fifo.toml", "study show fifo.toml", "run fifo.toml --out r", "run in.toml --out in -q", "run --resume --out fifo", "report fifo", "assess --compare fifo.txtar --dsn postgres://127.0.0.1:1/x", "assess --dsn-file fifo",
-		"workload command run=cat stdin=fifo --runs 1", "workload dialog record=fifo --runs 1", "export systemd swappiness=10 --out exported",
+		"workload command run=cat stdin=fifo --runs 1", "export systemd swappiness=10 --out exported",
 	} {
 		if strings.HasSuffix(line, "--out exported") { // what it would replace
 			testkit.OK(t, os.MkdirAll("exported/sysctl.d", 0o755))

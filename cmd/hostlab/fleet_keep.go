@@ -136,11 +136,11 @@ func newFleetStore(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Maintenance of the store",
-		Long: `store frees room in the store, reads its documents again, or makes its tables.
+		Long: `store frees room in the store, or reads its documents again.
 
 Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	}
-	return group(cmd, newStorePrune(std), newStoreRebuild(std), newStoreMigrate(std))
+	return group(cmd, newStorePrune(std), newStoreRebuild(std))
 }
 
 func newStorePrune(std streams) *cobra.Command {
@@ -201,25 +201,6 @@ Exit status: 0 done, 1 it failed or not all could be read, 2 unusable flag.`,
 		}
 		if len(left) > 0 {
 			return fmt.Errorf("%s could not be read", screen.Count(len(left), "document"))
-		}
-		return err
-	})
-}
-
-func newStoreMigrate(std streams) *cobra.Command {
-	return onStore(&fleetOptions{}, &cobra.Command{
-		Use:   "migrate [flags]",
-		Short: "Update the store's tables to this version",
-		Long: `migrate creates or updates the tables that this hostlab needs, all or none.
-Other commands do the same when they open a store. migrate does not touch a
-store of a newer hostlab.
-
-Exit status: 0 done, 1 it failed, 2 unusable flag.`,
-		Args: noArgs,
-	}, func(cmd *cobra.Command, s *store.Store, _ []string) error {
-		v, err := s.Version(cmd.Context())
-		if err == nil {
-			_, err = fmt.Fprintf(std.out, "the store's tables have version %d\n", v)
 		}
 		return err
 	})

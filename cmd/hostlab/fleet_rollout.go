@@ -192,7 +192,6 @@ func (o *rolloutOptions) changes() ([]setting.Assignment, error) {
 	return want, nil
 }
 
-// taking are the hosts of --hosts, those of --where, or all.
 func (o *rolloutOptions) taking(ctx context.Context, s *store.Store) ([]*fleet.Host, error) {
 	hosts, err := s.Hosts(ctx)
 	if err != nil {
@@ -244,7 +243,6 @@ func excused(h *fleet.Host, list []check.Exception, want []setting.Assignment, n
 	return out
 }
 
-// readPlan reads a plan and what has become of it.
 func readPlan(ctx context.Context, s *store.Store, name string) (*rollout.Course, error) {
 	f, err := openNamed(name)
 	if err != nil {

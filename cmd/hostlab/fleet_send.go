@@ -85,7 +85,6 @@ func (o *sendOptions) run(ctx context.Context, std streams, files []string) erro
 	return errors.Join(failed...)
 }
 
-// server is where to post.
 func (o *sendOptions) server() (string, error) {
 	u, err := url.Parse(o.to)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {

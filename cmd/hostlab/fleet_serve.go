@@ -23,7 +23,6 @@ import (
 	"hostlab/internal/trust"
 )
 
-// serveOptions are the flags of fleet serve.
 type serveOptions struct {
 	fleetOptions
 	listen, cert, key, tokens string
@@ -115,7 +114,6 @@ Exit status: 0 done, 2 unusable flag.`,
 	return cmd
 }
 
-// tomlText is text as TOML's basic string.
 func tomlText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(screen.Clean(s)) + `"`
 }

@@ -66,7 +66,6 @@ Exit status: 0 done, 1 it failed, 2 unusable flag.`,
 	return cmd
 }
 
-// accepted are all hosts, with the exceptions of the fleet.
 func accepted(ctx context.Context, s *store.Store, x *exceptions, now time.Time) ([]*fleet.Host, error) {
 	list, err := x.read()
 	if err != nil {

@@ -61,7 +61,6 @@ func (p *printing) flags(cmd *cobra.Command, std streams, forms []string) {
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 }
 
-// form is that of a file.
 func (p *printing) form(file string) string {
 	if end := p.named(file); end != "" && (p.given == nil || !p.given()) {
 		return end
@@ -78,7 +77,6 @@ func (p *printing) named(file string) string {
 	return endings[end]
 }
 
-// places are where to print.
 func (p *printing) places() []string {
 	if len(p.outs) == 0 {
 		return []string{"-"}

@@ -43,9 +43,6 @@ func TestForms(t *testing.T) {
 	tree, _ := recordedTree(t, "intel-core-cst")
 	t.Chdir(t.TempDir())
 	t.Setenv(storeVariable, "sqlite:"+filepath.Join(t.TempDir(), "fleet.db"))
-	if status, _, errs := printed(t, "fleet store migrate"); status != exitOK && !strings.Contains(errs, "makes a store") {
-		t.Fatal(errs)
-	}
 	testkit.OK(t, os.Mkdir("spool", 0o700))
 	if status, _, errs := printed(t, "fleet ingest spool"); status != exitOK {
 		t.Fatal(errs)

@@ -59,7 +59,7 @@ func TestOutputsThroughLinks(t *testing.T) {
 		"fleet ingest - --store sqlite:" + at("file"), "fleet ingest - --store sqlite:" + at("way/fleet.db"),
 		"facts --save " + at("file"), "facts --save " + at("way/facts.txtar"), "predict --load 5% --replications 2 -q --out " + at("way/p.html"), "predict --load 5% --replications 2 -q --out " + at("file"),
 		"watch --duration 1s --interval 1s --save " + at("way/w.jsonl"), "watch --duration 1s --interval 1s --textfile " + at("way/w.prom"),
-		"run null --out " + at("way/rec"), "run null --out " + at("way"), "workload dialog --runs 1 duration=1s record=" + at("way/bursts.jsonl"),
+		"run null --out " + at("way/rec"), "run null --out " + at("way"),
 	} {
 		var out, errs bytes.Buffer
 		status := run(t.Context(), strings.Fields(line), streams{strings.NewReader("{}"), &out, &errs})

@@ -35,7 +35,7 @@ func keepRing(ts *testscript.TestScript, _ bool, args []string) {
 			}
 			m := stretchOf(1000, lock)
 			if i%6 == 0 && len(args) == 1 {
-				m.Sample = &burstlog.Sample{Head: burstlog.Head{Schema: burstlog.Sampled, Kind: burstlog.Kind, Started: at, CPUs: []int{0, 1},
+				m.Sample = &burstlog.Sample{Head: burstlog.Head{Schema: burstlog.Schema, Kind: burstlog.Kind, Started: at, CPUs: []int{0, 1},
 					Source: "scheduler events", Length: 10, Seen: 0.1, Load: 0.2, Service: "postgresql"}}
 				for n := range 60 {
 					m.Sample.Bursts = append(m.Sample.Bursts, burstlog.Burst{CPU: n / 30, At: 0.3 * float64(n%30), Busy: 0.002, Idle: 0.008, Service: 1})

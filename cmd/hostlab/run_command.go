@@ -75,7 +75,6 @@ func (c *commandStudy) take(cmd *cobra.Command, args []string) (named []string, 
 	return nil, nil
 }
 
-// list are the levels.
 func (c *commandStudy) list() []string {
 	out := strings.Split(c.levels, ",")
 	for i, l := range out {
@@ -101,7 +100,6 @@ var notName = lazyre.New(`[^A-Za-z0-9_-]+`)
 // last is the number that an output ends with.
 const last = `regex:(?:^|\s)([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*$`
 
-// source is the study as a file.
 func (c *commandStudy) source() ([]byte, error) {
 	type table map[string]any
 	type factor struct {

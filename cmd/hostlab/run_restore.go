@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"hostlab/internal/delayfs"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/result"
@@ -24,8 +25,8 @@ func (o *runOptions) restoreAll(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	n, err := bringBack(std.out)
-	errs := []error{err}
+	delayfs.Sweep() // mounts that nobody answers for
+	var errs []error
 	for _, e := range list {
 		if err := o.restoreOne(ctx, std, e); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", e.Dir, err))
@@ -38,7 +39,7 @@ func (o *runOptions) restoreAll(ctx context.Context, std streams) error {
 			errs = append(errs, errors.New(leftText(l)))
 		}
 	}
-	if err := errors.Join(errs...); err != nil || len(list)+n > 0 {
+	if err := errors.Join(errs...); err != nil || len(list) > 0 {
 		return err
 	}
 	if pid, runs := runner.Running(); runs {
@@ -49,18 +50,6 @@ func (o *runOptions) restoreAll(ctx context.Context, std streams) error {
 	}
 	_, err = fmt.Fprintln(std.out, "Nothing to put back: no experiment on a live service has left anything.")
 	return err
-}
-
-// bringBack ends what killed emulated clocks have left, and says so.
-func bringBack(w io.Writer) (n int, err error) {
-	brought, err := runner.Sweep()
-	for _, l := range brought {
-		_, werr := fmt.Fprintln(w,
-			screen.Clean(fmt.Sprintf("Brought back into %s: %s that a killed experiment had slowed down.",
-				filepath.Dir(l.Group), screen.Plural(l.Processes, "process", "processes"))))
-		err = cmp.Or(err, werr)
-	}
-	return len(brought), err
 }
 
 // restoreOne puts back what one of them has changed. One whose record is gone is forgotten with --yes.
@@ -101,10 +90,6 @@ func (o *runOptions) left(w io.Writer, st *experiment.Study) error {
 	at, err := filepath.Abs(o.dir)
 	for _, l := range list {
 		switch {
-		case l.Slow.Group != "" && l.Ours:
-			if _, err := bringBack(w); err != nil {
-				return err
-			}
 		case o.resume && err == nil && l.Dir == at: // it begins by putting that back
 		case st.Harm != nil:
 			return usagef("%s", leftText(l))
@@ -121,10 +106,6 @@ func leftText(l runner.Left) string {
 	if !l.Ours && runtime.GOOS != "windows" {
 		first = "sudo "
 	}
-	if l.Slow.Group != "" {
-		return fmt.Sprintf("a killed experiment still slows %s of %s down; to bring them back: %shostlab run --restore",
-			screen.Plural(l.Slow.Processes, "process", "processes"), filepath.Dir(l.Slow.Group), first)
-	}
 	what := "has left " + strings.Join(l.Factors, ", ") + " changed"
 	if l.Unknown != nil {
 		what = "may have left something changed: " + screen.OneLine(l.Unknown)
@@ -140,7 +121,6 @@ func leftText(l runner.Left) string {
 		last)
 }
 
-// putBack is --restore.
 func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config) error {
 	r, err := store.Load(o.dir)
 	if err != nil {
@@ -158,9 +138,7 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 			return err
 		}
 	}
-	if _, err := bringBack(std.out); err != nil {
-		return err
-	}
+	delayfs.Sweep()
 	var ended []string
 	if r.End == nil {
 		ended, err = runner.EndLeftovers(o.dir)

@@ -184,7 +184,6 @@ func headline(a *analysis.Analysis) string {
 	return fmt.Sprintf("%s %s", e.Contrast, effectText(e))
 }
 
-// effectText is an effect with its interval and unit.
 func effectText(e *analysis.Effect) string {
 	scale, unit := 100.0, "%"
 	if e.Response.Compare == result.Difference {
@@ -193,7 +192,6 @@ func effectText(e *analysis.Effect) string {
 	return strings.TrimRight(fmt.Sprintf("%+.3g [%+.3g, %+.3g] %s", scale*e.Value, scale*e.Low, scale*e.High, unit), " ")
 }
 
-// timeLeft is from least to most.
 func timeLeft(least, most time.Duration) string {
 	a, b := screen.Lasting(least), screen.Lasting(most)
 	if least < 0 || a == b {

@@ -221,13 +221,13 @@ func TestRunWithoutPostgreSQL(t *testing.T) {
 name = "engines"
 title = "engines"
 [workload]
-name = "extract"
+name = "xmlquery"
 [[factor]]
 name = "engine"
 parameter = "engine"
 levels = ["embedded", "postgres"]
 [[response]]
-name = "duration"
+name = "wall"
 equiv = "5%"
 `
 	testkit.OK(t, os.WriteFile(factor, []byte(text), 0o600))

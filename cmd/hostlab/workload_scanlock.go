@@ -228,11 +228,10 @@ func (o *scanlockRun) shared(ctx context.Context, facts *host.Facts, plan scanlo
 	if err != nil { // the run needs it for one line alone
 		out.Skipped = err.Error()
 	}
-	return fmt.Sprintf("%s %s, hypervisor: %s.", probe.NewPairsReport(out, &facts.Topology, both).Between(scan, lock),
+	return fmt.Sprintf("%s %s, hypervisor: %s.", probe.Between(out, &facts.Topology, scan, lock),
 		facts.Identity.CPUModel.Or("unknown processor"), facts.Virt.Hypervisor.Or("unknown")), nil
 }
 
-// joined is what is wrong and, where there is one, the hint.
 func joined(text, hint string) string {
 	return strings.TrimSuffix(text+"; "+hint, "; ")
 }

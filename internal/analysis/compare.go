@@ -17,7 +17,6 @@ type Comparison struct {
 	Differences []Difference // conditions that are not the same in all of them
 }
 
-// Row is one effect across experiments.
 type Row struct {
 	Effects []*Effect // one for each experiment; nil where it has none
 	// Apart is set where two of the intervals have nothing in common: the effects
@@ -123,7 +122,6 @@ type Condition struct {
 	InStudy bool
 }
 
-// Fact is a condition with its value.
 type Fact struct {
 	Condition
 	Value string

@@ -129,8 +129,6 @@ func TestText(t *testing.T) {
 		0.00012345: "0.01 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
 		testkit.Is(t, want, ratio.size(v), "size", v, ") =")
 	}
-	seconds := scale{result.Response{Unit: "s", Compare: result.Difference}}
-	testkit.Is(t, "unknown", seconds.signed(math.NaN()))
 }
 
 // No record may break the analysis, whatever is in it, and none may get a verdict

@@ -12,7 +12,6 @@ import (
 // Limit is why the runs cannot carry a claim that their interval alone would allow.
 type Limit string
 
-// The limits.
 const (
 	Survivors Limit = "failures" // runs fail at a level, or are void, and those left may be the good ones
 	Coarse    Limit = "coarse"   // values come in steps beside which the margin is small
@@ -21,7 +20,6 @@ const (
 	CarryOver Limit = "carry"    // the levels of the runs before show in a run
 )
 
-// Steps are the steps in which values come.
 type Steps struct {
 	Step   float64 // the smallest, in the response's unit; 0: all values are the same
 	Beyond bool    // the margin

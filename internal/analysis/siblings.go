@@ -12,7 +12,6 @@ import (
 // Sharing is whether a scanner on the sibling of a lock thread's core harms that thread.
 type Sharing string
 
-// The answers.
 const (
 	SharingUntestable Sharing = "untestable" // no scanner on a sibling was measured
 	SharingOpen       Sharing = "inconclusive"

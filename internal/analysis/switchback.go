@@ -45,7 +45,6 @@ func (r *record) coin(block int, c comparison) float64 {
 	return 1
 }
 
-// periods are the pairs of periods of a comparison.
 type periods struct {
 	stats.Pairs
 	record   *record

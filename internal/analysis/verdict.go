@@ -30,7 +30,6 @@ type Reason struct {
 // Why is the kind of a reason.
 type Why string
 
-// The kinds.
 const (
 	Shown      Why = "interval"    // the interval itself decides: it is beyond the margin, within it, or straddles it
 	TooNear    Why = "too near"    // the same, and no sensible number of blocks would decide

@@ -18,7 +18,7 @@ import (
 
 // TestEmulatedClock: a service at half of the clock is seen to lose half of its CPU time by that.
 func TestEmulatedClock(t *testing.T) {
-	e := testkit.Must(emulate.Start(emulate.Stop))(t)
+	e := testkit.Must(emulate.Start())(t)
 	defer e.Close()
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
 	testkit.OK(t, cmd.Start())

@@ -17,7 +17,7 @@ import (
 
 // TestWatchDemo: the demo's sessions and the kernel's account of its process agree.
 func TestWatchDemo(t *testing.T) {
-	d := testkit.Must(demo.Start(context.Background(), t.TempDir(), ""))(t)
+	d := testkit.Must(demo.Start(context.Background(), t.TempDir()))(t)
 	defer d.Close()
 	s := testkit.Must(service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}.Find(nil, nil))(t)
 	m := testkit.Must(Watch(context.Background(), s, d, "", Options{For: 3 * time.Second, CPUs: 2}))(t)

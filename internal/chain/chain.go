@@ -50,7 +50,6 @@ const (
 	walWrite Word = lwlock<<24 | 8
 )
 
-// row is a share in JSON.
 type row struct {
 	Part explain.PartName `json:"part"`
 	End
@@ -68,7 +67,6 @@ func (s Shares) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads it.
 func (s *Shares) UnmarshalJSON(b []byte) error {
 	var rows []row
 	if err := json.Unmarshal(b, &rows); err != nil {
@@ -87,7 +85,6 @@ func (s *Shares) UnmarshalJSON(b []byte) error {
 // Kind is what a wait ends with.
 type Kind string
 
-// The kinds of ends.
 const (
 	Computing Kind = "cpu"    // PID has a CPU
 	Ready     Kind = "ready"  // a thread waits for a CPU, which PID has; 0: no task has it

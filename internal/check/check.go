@@ -21,7 +21,6 @@ import (
 // or energy comes first.
 type Role string
 
-// The roles.
 const (
 	ProductionDB  Role = "production-db"
 	ProductionApp Role = "production-app"
@@ -34,7 +33,6 @@ var Roles = []Role{ProductionDB, ProductionApp, Development}
 // Severity ranks findings; higher is worse.
 type Severity int
 
-// The severities.
 const (
 	Info Severity = iota
 	Low
@@ -110,7 +108,6 @@ func (v view) gainless() view {
 	return v
 }
 
-// sees is what a check judges on a host.
 func (c Check) sees(f *host.Facts, r Role) view {
 	if c.look == nil {
 		return see(readings(c.goals(f))...)

@@ -247,7 +247,6 @@ func purpose(r Role) string {
 	return "Energy comes first; response times may vary."
 }
 
-// rows has one for each result.
 func rows(results []Result) *document.Table {
 	t := &document.Table{Columns: []document.Column{{Head: "check"}, {Head: "status"}, {Head: "severity"}, {Head: "title"},
 		{Head: "detail"}}}

@@ -73,7 +73,6 @@ func engines(kinds ...string) []Engine {
 // anyServer are all kinds: a check that judges a server's own process needs one, whichever it is.
 var anyServer = engines(host.Kinds()...)
 
-// servers are the database servers and application servers of a host.
 func servers(f *host.Facts) []host.Database { return slices.Concat(f.Databases, f.Apps) }
 
 // of are the servers that one of some engines is, or may be where the version is not known.

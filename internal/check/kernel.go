@@ -221,7 +221,6 @@ func isMitigated(text string) bool {
 	return strings.HasPrefix(text, "Not affected") || strings.HasPrefix(text, "Mitigation")
 }
 
-// hidden says that a sysctl is not there.
 func hidden(sysctl string) string { return "the kernel does not show " + sysctl }
 
 // lookSemaphores compares with SEMMSL, SEMMNS, SEMOPM and SEMMNI of tuned sap-netweaver, or oracle.

@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/setting"
 )
 
-// memory holds the checks of memory.
 var memory = []Check{
 	{
 		ID: "MEM-001", Subject: Memory, Title: "Unsuitable mode of transparent huge pages",

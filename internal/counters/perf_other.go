@@ -10,13 +10,10 @@ var Cycles Event
 // Counter counts nothing here.
 type Counter struct{}
 
-// Thread needs Linux.
 func Thread(int, Event) (Counter, error) {
 	return Counter{}, errors.New("only the kernel of Linux can be asked so")
 }
 
-// Read has nothing to read.
 func (Counter) Read() (Count, error) { return Count{}, errors.ErrUnsupported }
 
-// Close has nothing to close.
 func (Counter) Close() {}

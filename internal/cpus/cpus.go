@@ -38,7 +38,6 @@ const Most = 4096
 // how many threads.
 type Placed struct{}
 
-// Offers implements workload.Offering.
 func (Placed) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	if param == "cpus" {
 		return Of(m).Offers(levels)
@@ -138,7 +137,6 @@ func Check(param, text string) error {
 	return err
 }
 
-// CheckCount is Check for Count.
 func CheckCount(param, text string) error {
 	if text == Threads || text == Cores {
 		return nil

@@ -298,11 +298,11 @@ func (m *Machine) noSibling(cpu int) string {
 	}
 	if others, by := m.hinted(cpu); len(others) > 0 {
 		return fmt.Sprintf(
-			"not known: CPU %d uses the %s cache of %s, but the system does not report which CPUs share a core; "+
-				"'hostlab facts --probe' measures it", others[0], by, of)
+			"not known: CPU %d uses the %s cache of %s, but the system does not report which CPUs share a core",
+			others[0], by, of)
 	}
 	if !m.limited(cpu) {
-		return "not known: the system does not report which CPUs share a core; 'hostlab facts --probe' measures it"
+		return "not known: the system does not report which CPUs share a core"
 	}
 	return "no CPU shares a core with " + of
 }

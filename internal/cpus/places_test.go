@@ -118,9 +118,9 @@ func TestFindWithoutFacts(t *testing.T) {
 // to tell last-level caches apart tells nothing.
 func TestHalfOfTheFacts(t *testing.T) {
 	cache := func(level int, cpus ...int) host.Cache { return host.Cache{Level: level, Type: "Unified", CPUs: cpus} }
-	const hint = "not known: CPU 1 uses the %s cache of CPU 0, but the system does not report which CPUs share a core; 'hostlab facts --probe' measures it"
+	const hint = "not known: CPU 1 uses the %s cache of CPU 0, but the system does not report which CPUs share a core"
 	const dark = "not known: the system does not tell what other CPUs share with CPU 0"
-	const untold = "not known: the system does not report which CPUs share a core; 'hostlab facts --probe' measures it"
+	const untold = "not known: the system does not report which CPUs share a core"
 	const second = "the socket of CPU 0 has no second last-level cache"
 	const none, unknown, socket = "no CPU shares a core with CPU 0", "the caches of CPU 0 are not known",
 		"there is no CPU on another socket than CPU 0"

@@ -21,13 +21,10 @@ func Jobs() []worker.Job { return nil }
 // Mount is one file system.
 type Mount struct{}
 
-// New fails.
 func New(context.Context, string, string, time.Duration) (*Mount, error) {
 	return nil, errors.New(noFUSE)
 }
 
-// Close does nothing.
 func (m *Mount) Close() error { return nil }
 
-// Sweep does nothing.
 func Sweep() {}

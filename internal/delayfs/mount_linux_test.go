@@ -79,7 +79,7 @@ func TestDelays(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		server, _ := proc.FileServer(os.Getpid(), base+"/at")
+		server, _, _ := proc.FileSystem(os.Getpid(), base+"/at")
 		if us := []int{os.Getpid()}; !proc.ServesFiles(server, us) || proc.ServesFiles(os.Getpid(), us) {
 			t.Errorf("%s: process %d does not serve it, or we do", c.name, server)
 		}

@@ -23,7 +23,6 @@ type Head struct {
 	Schema int    `json:"schema"`
 }
 
-// Document is one report.
 type Document struct {
 	Name     string    // what reports: "assess", "experiment"; the page shows it as its brand
 	Title    string    // of the page: what was looked at, and where, as in "PostgreSQL 15.8 on db1"
@@ -73,13 +72,11 @@ type Section struct {
 	Folded bool
 }
 
-// Titled makes a section.
 func Titled(title string, blocks ...Block) Section { return Section{Title: title, Blocks: blocks} }
 
 // On has a section shown in one medium.
 func (s Section) On(m Medium) Section { s.Where = m; return s }
 
-// Closed folds a section.
 func (s Section) Closed() Section { s.Folded = true; return s }
 
 // Medium is where a section is shown.
@@ -154,7 +151,6 @@ type Row struct {
 	Notes  []Line // stand below the row
 }
 
-// Add appends a row.
 func (t *Table) Add(cells ...Cell) *Row {
 	t.Rows = append(t.Rows, Row{Cells: cells})
 	return &t.Rows[len(t.Rows)-1]
@@ -276,7 +272,6 @@ func pageOnly(b Block) bool {
 // Sortable reports whether a page sorts the cell by its number.
 func (c Cell) Sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !math.IsInf(c.Sort, 0) }
 
-// shown are the sections for a medium that have something in it.
 func (d *Document) shown(where Medium) []Section {
 	var out []Section
 	for _, s := range d.Sections {

@@ -147,7 +147,6 @@ type table struct {
 	Across      int // columns behind the first
 }
 
-// TableOf is a table of the block.
 func (b block) TableOf(t *Table) table {
 	sorted := slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Link != "" })
 	return table{t, b.ID, b.Name, !sorted, len(t.Columns) - 1}

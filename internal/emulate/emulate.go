@@ -1,8 +1,7 @@
 // Package emulate imitates a slow clock for the processes of a workload on a host
 // that has no frequency to change: a power policy's rule runs in user space on what
 // the processes use, and they are kept from their CPUs for the share of time that the
-// rule's frequency would have cost. It needs no privilege with signals, and root or a
-// delegated group with cgroups.
+// rule's frequency would have cost, by SIGSTOP and SIGCONT every 2 ms. It needs no privilege.
 //
 // All processes share one emulated frequency, that of the rule for their busiest
 // thread, as on a socket whose cores cannot differ. What memory waits would not lose at
@@ -10,7 +9,6 @@
 package emulate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,39 +19,6 @@ import (
 	"hostlab/internal/model"
 	"hostlab/internal/worker"
 )
-
-// Method is how processes are kept from their CPUs.
-type Method string
-
-// The methods. Stop sends SIGSTOP and SIGCONT every 2 ms, Group sets the quota of a cgroup
-// every 8 ms. Signals are finer and need nothing; a quota disturbs less, and leaves
-// parents that watch for stopped children alone.
-const (
-	Auto  Method = "auto"
-	Stop  Method = "stop"
-	Group Method = "cgroup"
-)
-
-// longSlice is the slice length from which a quota is fine enough: its gaps of up to
-// 8.5 ms are then below a fifth of a slice.
-const longSlice = 50 * time.Millisecond
-
-// Choose is the method for slices of a length, 0: not known, for a process and what it starts; 0: this one. Only Group
-// says why it cannot be had.
-func Choose(m Method, slice time.Duration, pid int) (Method, error) {
-	pid = cmp.Or(pid, os.Getpid())
-	switch m {
-	case Stop, Group:
-		return m, usable(m, pid)
-	case Auto, "":
-	default:
-		return "", fmt.Errorf("method %q: it is auto, stop or cgroup", m)
-	}
-	if slice >= longSlice && usable(Group, pid) == nil {
-		return Group, nil
-	}
-	return Stop, usable(Stop, pid)
-}
 
 // Resolution is how often processes are looked at. One that lives shorter may never be
 // seen, and is neither slowed down nor billed.
@@ -114,23 +79,22 @@ func (e *Emulation) Lost() <-chan struct{} { return e.lost }
 // request is what the governor's process is asked.
 type request struct {
 	Action string
-	Method Method
 	Root   int  // whose descendants are slowed down
 	Whole  bool // and itself
 	Policy string
 	Floor  float64 // lowest speed, share of full speed
 }
 
-// Start starts a governor with a method of Choose, at full speed. It outlives no end of this process: its input
+// Start starts a governor, at full speed. It outlives no end of this process: its input
 // then ends, and it lets everything go. Should it be killed itself, this process does.
-func Start(m Method) (*Emulation, error) { return begin(m, os.Getpid(), false) }
+func Start() (*Emulation, error) { return begin(os.Getpid(), false) }
 
 // StartFor is Start for a process that this one has not started, with all that it starts: a
 // service's first one.
-func StartFor(m Method, pid int) (*Emulation, error) { return begin(m, pid, true) }
+func StartFor(pid int) (*Emulation, error) { return begin(pid, true) }
 
-func begin(m Method, root int, whole bool) (*Emulation, error) {
-	if err := usable(m, root); err != nil {
+func begin(root int, whole bool) (*Emulation, error) {
+	if err := Usable(); err != nil {
 		return nil, err
 	}
 	// A kill would leave processes stopped, so no context that can be cancelled.
@@ -140,7 +104,7 @@ func begin(m Method, root int, whole bool) (*Emulation, error) {
 	}
 	e := &Emulation{s: s, root: root, lost: make(chan struct{})}
 	e.watch()
-	if err := e.call(request{Action: actionStart, Method: m, Root: root, Whole: whole}, nil); err != nil {
+	if err := e.call(request{Action: actionStart, Root: root, Whole: whole}, nil); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return e, nil
@@ -183,24 +147,18 @@ func (e *Emulation) call(r request, out any) error {
 // use is a thread's time since it began.
 type use struct {
 	ran    time.Duration // on a CPU
-	waited time.Duration // ready to run, but others had the CPU, or a quota was used up
-}
-
-// load is how many threads there were in a sample, each at least 1.
-type load struct {
-	running float64 // at once, on average over the time in which any did
-	ready   int     // those and who wanted a CPU
+	waited time.Duration // ready to run, but others had the CPU
 }
 
 // target is the processes that are slowed down.
 type target interface {
 	// used is the time of each thread so far, by a key that is not used again soon.
 	used() map[int]use
-	// set keeps threads on their CPUs for a share of the time, 1: all of it.
-	set(speed float64, threads load) error
-	// kept is how long threads that had work have been kept from their CPUs so far:
-	// a quota counts each CPU by itself.
+	// set keeps threads on their CPUs for a share of the time, 1: all of it. So many run at once, on average over the
+	// time in which any did; at least 1.
+	set(speed, threads float64)
+	// kept is how long threads that had work have been kept from their CPUs so far.
 	kept() time.Duration
 	// release undoes all. It may be called again, and set after it.
-	release() error
+	release()
 }

@@ -31,7 +31,6 @@ type family struct {
 	next   time.Time          // of a look in any case
 	rest   time.Time          // no look before it
 	cost   time.Duration      // of a look
-	found  func(added []int)
 }
 
 // refresh looks for processes when it is time, and returns those that are known.
@@ -42,9 +41,7 @@ func (f *family) refresh() []int {
 		return f.pids
 	}
 	f.newest, f.next = newest, now.Add(rescan)
-	if added := f.look(); f.found != nil && len(added) > 0 {
-		f.found(added)
-	}
+	f.look()
 	f.spend(time.Since(now))
 	f.rest = now.Add(patch * f.cost)
 	return f.pids
@@ -65,13 +62,13 @@ func newestPID() string {
 	return string(b[bytes.LastIndexByte(b, ' ')+1:])
 }
 
-// look brings pids up to date and returns those that are new. A process whose parent
+// look brings pids up to date. A process whose parent
 // has ended is init's then, and stays a member. Each is held before its parent is read, so
 // that a later process with its number is none.
-func (f *family) look() (added []int) {
+func (f *family) look() {
 	numbers, err := proc.Numbers()
 	if err != nil {
-		return nil
+		return
 	}
 	seen, fresh := map[int]*proc.Held{}, map[int]*proc.Held{}
 	for _, pid := range numbers {
@@ -87,7 +84,6 @@ func (f *family) look() (added []int) {
 			if pid != os.Getpid() && (h.Parent == f.root || seen[h.Parent] != nil || f.whole && pid == f.root) {
 				seen[pid], grew = h, true
 				delete(fresh, pid)
-				added = append(added, pid)
 			}
 		}
 	}
@@ -106,7 +102,6 @@ func (f *family) look() (added []int) {
 			f.pids, f.held = append(f.pids, pid), append(f.held, h)
 		}
 	}
-	return added
 }
 
 // used is the time of each thread of the family.

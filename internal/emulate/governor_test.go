@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/testkit"
 )
 
@@ -24,16 +22,15 @@ type fakeTask struct {
 	busy        bool
 
 	company float64       // share of the CPU that others take while it wants it
-	quota   bool          // throttled time counts as waiting
 	waited  time.Duration // ready, but not on the CPU
 	missed  float64       // share of what it should be kept that it is not
 	lost    time.Duration // kept from its CPU
 }
 
-func (f *fakeTask) used() map[int]use               { return map[int]use{1: {f.cpu, f.waited}} }
-func (f *fakeTask) set(speed float64, _ load) error { f.speed = speed; return nil }
-func (f *fakeTask) kept() time.Duration             { return f.lost }
-func (f *fakeTask) release() error                  { f.speed = 1; return nil }
+func (f *fakeTask) used() map[int]use    { return map[int]use{1: {f.cpu, f.waited}} }
+func (f *fakeTask) set(speed, _ float64) { f.speed = speed }
+func (f *fakeTask) kept() time.Duration  { return f.lost }
+func (f *fakeTask) release()             { f.speed = 1 }
 
 // run passes time in small steps.
 func (f *fakeTask) run(d time.Duration) {
@@ -51,9 +48,6 @@ func (f *fakeTask) run(d time.Duration) {
 		f.cpu += did
 		f.waited += time.Duration(waits * float64(did))
 		f.lost += time.Duration(kept * float64(did))
-		if f.quota {
-			f.waited += time.Duration(kept * float64(did))
-		}
 		if f.left -= did; f.left <= 0 {
 			f.busy, f.until = false, f.now+f.wait
 			f.steps = append(f.steps, f.now-f.began)
@@ -66,10 +60,10 @@ func play(t *testing.T, policy string, f *fakeTask) (step float64, total Totals)
 	t.Helper()
 	clock := testkit.Must(newClock(policy, 0.5))(t)
 	f.speed = 1
-	g := &governor{target: f, clock: clock, quota: f.quota}
+	g := &governor{target: f, clock: clock}
 	for f.now < 60*time.Second {
 		f.run(sample)
-		testkit.OK(t, g.look(f.now))
+		g.look(f.now)
 	}
 	sum := 0.0
 	for _, s := range f.steps[1:] {
@@ -111,22 +105,21 @@ func TestGovernor(t *testing.T) {
 // Company that takes most of the CPU is no idle time: who always computes is not
 // clocked down for it.
 func TestCompany(t *testing.T) {
-	for _, quota := range []bool{false, true} {
-		_, total := play(t, "balanced-rs1,PERFCHECK=16ms", &fakeTask{slice: 100 * time.Millisecond, company: 0.65, quota: quota})
-		if billed := total.Clocked / total.Used; billed > 1.05 {
-			t.Errorf("quota %v: CPU seconds %.3f times as many", quota, billed)
-		}
-		_, total = play(t, "balanced-rs1,PERFCHECK=16ms", &fakeTask{slice: 100 * time.Millisecond, wait: 900 * time.Millisecond, company: 0.2, quota: quota})
-		if billed := total.Clocked / total.Used; billed < 1.5 {
-			t.Errorf("quota %v, mostly idle: CPU seconds only %.3f times as many", quota, billed)
-		}
+	_, total := play(t, "balanced-rs1,PERFCHECK=16ms", &fakeTask{slice: 100 * time.Millisecond, company: 0.65})
+	if billed := total.Clocked / total.Used; billed > 1.05 {
+		t.Errorf("CPU seconds %.3f times as many", billed)
+	}
+	_, total = play(t, "balanced-rs1,PERFCHECK=16ms",
+		&fakeTask{slice: 100 * time.Millisecond, wait: 900 * time.Millisecond, company: 0.2})
+	if billed := total.Clocked / total.Used; billed < 1.5 {
+		t.Errorf("mostly idle: CPU seconds only %.3f times as many", billed)
 	}
 }
 
 // loads keeps what it was told to keep threads to.
 type loads struct {
 	uses []map[int]use
-	told []load
+	told []float64
 	low  float64
 }
 
@@ -135,32 +128,21 @@ func (l *loads) used() map[int]use {
 	l.uses = l.uses[1:]
 	return u
 }
-func (l *loads) set(speed float64, threads load) error {
+func (l *loads) set(speed, threads float64) {
 	l.low, l.told = min(l.low, speed), append(l.told, threads)
-	return nil
 }
 func (l *loads) kept() time.Duration { return 0 }
-func (l *loads) release() error      { return nil }
+func (l *loads) release()            {}
 
-// What threads were kept from their CPUs is what was measured, not what it should be; a
-// quota that keeps them too little is tightened until it does.
+// What threads were kept from their CPUs is what was measured, not what it should be.
 func TestKept(t *testing.T) {
-	for _, c := range []struct {
-		quota     bool
-		missed    float64
-		low, high float64 // Kept over Asked
-	}{
-		{false, 0, 0.97, 1.03},
-		{true, 0, 0.97, 1.03},
-		{false, 0.4, 0.57, 0.63}, // signals keep to what is owed by themselves
-		{true, 0.3, 0.97, 1.03},
-	} {
-		_, total := play(t, "fixed:50", &fakeTask{slice: time.Second, quota: c.quota, missed: c.missed})
-		if got := total.Kept / total.Asked; got < c.low || got > c.high || total.Asked < 15 {
-			t.Errorf("%+v: kept %.2f of %.3g s", c, got, total.Asked)
+	for missed, want := range map[float64][2]float64{0: {0.97, 1.03}, 0.4: {0.57, 0.63}} { // Kept over Asked
+		_, total := play(t, "fixed:50", &fakeTask{slice: time.Second, missed: missed})
+		if got := total.Kept / total.Asked; got < want[0] || got > want[1] || total.Asked < 15 {
+			t.Errorf("%g missed: kept %.2f of %.3g s", missed, got, total.Asked)
 		}
 		if total.Billed < 0.99*total.Kept || total.Billed > 1.01*total.Kept {
-			t.Errorf("%+v: one thread is billed %.3g s for %.3g s", c, total.Billed, total.Kept)
+			t.Errorf("%g missed: one thread is billed %.3g s for %.3g s", missed, total.Billed, total.Kept)
 		}
 	}
 }
@@ -190,8 +172,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// High performance keeps nobody from a CPU, however much company there is; and threads
-// that wait for company are ready, though they do not run.
+// High performance keeps nobody from a CPU, however much company there is.
 func TestLoads(t *testing.T) {
 	clock := testkit.Must(newClock("high-performance", 0.5))(t)
 	const ms = time.Millisecond
@@ -201,11 +182,11 @@ func TestLoads(t *testing.T) {
 		{1: {12 * ms, 4 * ms}, 2: {4 * ms, 12 * ms}, 3: {}},
 		{1: {12 * ms, 4 * ms}, 2: {4 * ms, 12 * ms}, 3: {}},
 	}}
-	g := &governor{target: l, clock: clock, quota: true}
+	g := &governor{target: l, clock: clock}
 	for i := 1; len(l.uses) > 0; i++ {
-		testkit.OK(t, g.look(time.Duration(i)*sample))
+		g.look(time.Duration(i) * sample)
 	}
-	testkit.Is(t, "", cmp.Diff([]load{{1, 1}, {1, 2}, {1.25, 2}, {1.1875, 1}}, l.told, cmp.AllowUnexported(load{})))
+	testkit.Same(t, []float64{1, 1, 2, 1}, l.told)
 	if l.low != 1 || g.totals.Asked != 0 || g.totals.Clocked != g.totals.Used {
 		t.Errorf("slowest %g, %+v", l.low, g.totals)
 	}

@@ -2,7 +2,6 @@ package emulate
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -16,28 +15,13 @@ import (
 	"hostlab/internal/proc"
 )
 
-// usable says why a method cannot be had on this host.
-func usable(m Method, pid int) error {
+// Usable says why no clock can be emulated on this host.
+func Usable() error {
 	if _, _, err := proc.Schedstat("self"); err != nil {
 		return errors.New(
 			"this kernel does not say how long threads ran (no /proc/PID/schedstat), which a policy has to know")
 	}
-	if m == Group {
-		_, _, err := usableFor(pid)
-		return err
-	}
 	return nil
-}
-
-func newTarget(m Method, root int, whole bool) (target, error) {
-	hurry()
-	switch m {
-	case Stop:
-		return newStopper(root, whole), nil
-	case Group:
-		return newGroup(root, whole)
-	}
-	return nil, fmt.Errorf("no method %q", m)
 }
 
 // hurry gives this process, the governor's, the highest priority that it may have: a
@@ -55,7 +39,7 @@ func hurry() {
 // 0.5 with 2 ms, with gaps of 1 ms.
 const cycle = 2 * time.Millisecond
 
-// Bounds of what is owed: a stop lasts at most longStop, as long as a quota's gaps, and
+// Bounds of what is owed: a stop lasts at most longStop, and
 // what a host that stood still has left is forgiven beyond mostOwed.
 const (
 	longStop = 4 * cycle
@@ -76,15 +60,16 @@ type stopper struct {
 	clocks  map[int]time.Duration // CPU time of each process when it was looked at last
 }
 
-func newStopper(root int, whole bool) *stopper {
+func newTarget(root int, whole bool) target {
+	hurry()
 	s := &stopper{family: family{root: root, whole: whole}}
 	s.speed.Store(math.Float64bits(1))
 	return s
 }
 
-func (s *stopper) set(speed float64, threads load) error {
+func (s *stopper) set(speed, threads float64) {
 	s.mu.Lock()
-	s.present, s.threads = s.held, threads.running
+	s.present, s.threads = s.held, threads
 	s.mu.Unlock()
 	s.speed.Store(math.Float64bits(speed))
 	if speed < 1 && s.quit == nil {
@@ -92,7 +77,6 @@ func (s *stopper) set(speed float64, threads load) error {
 		s.done.Add(1)
 		go s.loop(s.quit)
 	}
-	return nil
 }
 
 func (s *stopper) kept() time.Duration { return time.Duration(s.sum.Load()) }
@@ -210,14 +194,13 @@ func (s *stopper) signal(sig unix.Signal) {
 	}
 }
 
-func (s *stopper) release() error {
+func (s *stopper) release() {
 	if s.quit != nil {
 		close(s.quit)
 		s.done.Wait()
 		s.quit = nil
 	}
 	s.speed.Store(math.Float64bits(1))
-	return nil
 }
 
 // watch lets go what the governor holds if that is killed: processes that it had stopped
@@ -233,10 +216,8 @@ func (e *Emulation) watch() {
 	}()
 }
 
-// Rescue continues a process and all its descendants, and removes the groups of governors
-// that have ended.
+// Rescue continues a process and all its descendants.
 func Rescue(root int) {
-	_, _ = Sweep() // what stays is listed by Leftovers
 	f := family{root: root, whole: true}
 	f.look()
 	for _, h := range f.held {

@@ -107,7 +107,6 @@ func (p *parser) table(name string, to reflect.Value, v any) {
 	}
 }
 
-// key sets one of a table.
 func (p *parser) key(at place, table string, of reflect.Value, key string, v any) {
 	i := slices.Index(keysOf(table), key)
 	f, to := of.Type().Field(i), of.Field(i)

@@ -334,10 +334,8 @@ func (s *Study) changes() (list []string) {
 			if s.Harm != nil {
 				whose = "the service's"
 			}
-			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by %s, and stops that at the end", f.Name,
-				whose,
-				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup",
-					"auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
+			list = append(list, fmt.Sprintf("%s: holds %s processes off their CPUs by signals, and stops that at the end", f.Name,
+				whose))
 		case KindCommands:
 			back := "puts back what " + shown(f.Read) + " printed at the start"
 			if f.Restore != nil {

@@ -52,7 +52,6 @@ func (s *Study) Alphas(looks []int) []float64 {
 	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == result.SplitPlot)
 }
 
-// designAt is the place of a key of [design].
 func (p *parser) designAt(key string) place { return p.at("design", 0, key) }
 
 func (p *parser) design() {

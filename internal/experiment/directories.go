@@ -83,7 +83,6 @@ func (p *parser) strayLevels() {
 	}
 }
 
-// String is the directory as it was written.
 func (d Directory) String() string {
 	if d.Delay == 0 {
 		return d.Dir

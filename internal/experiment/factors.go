@@ -34,7 +34,7 @@ type way struct {
 var ways = []way{
 	{"setting", KindSetting, nil, "hostlab changes a setting at once; change is online or restart-workload"},
 	{"parameter", KindParameter, []string{"directories"}, "a parameter of the workload needs no reboot and no person"},
-	{"emulate", KindEmulated, []string{"floor", "slice", "method"}, "an emulated policy is in force at once"},
+	{"emulate", KindEmulated, []string{"floor"}, "an emulated policy is in force at once"},
 	{"server", KindServer, nil, "hostlab changes it while the server runs"},
 	{"apply", KindCommands, []string{"read", "restore"}, ""},
 	{"manual", KindManual, []string{"read"}, ""},
@@ -44,7 +44,6 @@ var ways = []way{
 // emulated policies do not: they end with the workload.
 func (f *Factor) Changes() bool { return f.Kind != KindParameter && f.Kind != KindEmulated }
 
-// factorAt is the place of a key of a factor.
 func (p *parser) factorAt(i int, key string) place {
 	if from := p.f.Factor[i].from; from != "" {
 		return place{source: from}
@@ -116,7 +115,7 @@ func (f *FactorTable) has(key string) bool {
 	return map[string]bool{"setting": f.Setting != "", "parameter": f.Parameter != "", "emulate": f.Emulate != "",
 		"server": f.Server != "",
 		"apply":  f.Apply != nil, "manual": f.Manual != "", "directories": f.Directories != nil, "floor": f.Floor != nil,
-		"slice": f.Slice != nil, "method": f.Method != "", "read": f.Read != nil, "restore": f.Restore != nil}[key]
+		"read": f.Read != nil, "restore": f.Restore != nil}[key]
 }
 
 // way finds how a factor is changed, and checks the keys that belong to it.
@@ -171,8 +170,7 @@ func (p *parser) way(i int, x *Factor) {
 		x.Parameter = f.Parameter
 		p.parameter(i, x)
 	case KindEmulated:
-		x.Emulate = &Emulation{Floor: float64(or(f.Floor, 0.5)), Slice: or(f.Slice, workload.Span{}).Duration,
-			Method: cmp.Or(f.Method, "auto")}
+		x.Emulate = &Emulation{Floor: float64(or(f.Floor, 0.5))}
 		p.emulated(i, x)
 	case KindCommands:
 		x.Apply = plain(f.Apply)

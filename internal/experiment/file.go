@@ -107,11 +107,6 @@ type FactorTable struct {
 	Emulate string `toml:"emulate" jsonschema:"enum=policy"`
 	// With emulate: the lowest speed; there are states every 5 %. 0.5 unless given.
 	Floor *workload.Share `toml:"floor" limits:"0.05,1"`
-	// With emulate: how long the workload computes at a stretch, which decides the method.
-	Slice *workload.Span `toml:"slice" limits:"0.000001,31622400"`
-	// With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs root; auto takes a quota for
-	// slices of 50 ms and more where it may.
-	Method string `toml:"method" jsonschema:"enum=auto,enum=stop,enum=cgroup,default=auto"`
 	// With parameter: the directory that each level stands for: a path, {out} for the record's own, or delay:TIME or
 	// delay:TIME:PATH for one whose syncs take so much longer (emulated). A level without one is absent unless --set
 	// level.NAME=DIRECTORY names it.
@@ -154,11 +149,10 @@ type ResponseTable struct {
 	Title string `toml:"title"`
 	// A base unit.
 	Unit *unit `toml:"unit"`
-	// Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, or wall, user, system,
-	// cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s. For any workload, "A / B":
-	// one response divided by another in each run, of the workload's own or picked above.
+	// Where a command's output has it: json:PATH, regex:EXPR with one group, or wall, user, system, cpu, max_rss. For
+	// any workload, "A / B": one response divided by another in each run, of the workload's own or picked above.
 	From string `toml:"from"`
-	// The number found times this is in unit: 0.001 for milliseconds. Not with gobench, which converts by itself.
+	// The number found times this is in unit: 0.001 for milliseconds.
 	Scale *float64 `toml:"scale" jsonschema:"default=1"`
 	// Which way is good.
 	Better string `toml:"better" jsonschema:"enum=lower,enum=higher"`

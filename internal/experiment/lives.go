@@ -10,7 +10,6 @@ import (
 // live is the built-in study of a service in use.
 const live = "live"
 
-// lives are its names by what it varies.
 var lives = map[string]struct{ kind, name, level string }{
 	"live-epp":       {KindSetting, "epp", "performance"},
 	"live-governor":  {KindSetting, "governor", "performance"},

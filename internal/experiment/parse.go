@@ -57,14 +57,12 @@ type parser struct {
 	varied []variant
 }
 
-// variant is a level of a parameter.
 type variant struct {
 	parameter string
 	value     string
 	at        place
 }
 
-// whole is the file as such.
 func (p *parser) whole() place { return place{source: p.file} }
 
 func (p *parser) parse(source []byte) error {

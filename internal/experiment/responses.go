@@ -108,7 +108,6 @@ func (p *parser) responses() {
 	}
 }
 
-// responseAt is the place of a key of a response.
 func (p *parser) responseAt(i int, key string) place { return p.at("response", i, key) }
 
 // allResponses takes those that the workload has.

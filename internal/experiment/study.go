@@ -74,9 +74,7 @@ const OwnDirectory = "{out}"
 
 // Emulation is how power policies are imitated: see package emulate.
 type Emulation struct {
-	Floor  float64       // lowest speed, share of full speed
-	Slice  time.Duration // 0: not known
-	Method string        // auto, stop or cgroup
+	Floor float64 // lowest speed, share of full speed
 }
 
 // Workload is the workload of a study.

@@ -114,7 +114,7 @@ equiv = "0.5ms"
 primary = true
 [[response]]
 name = "rate"
-from = "gobench:X ops/s"
+from = "regex:X (.*)"
 unit = "1/s"
 equiv = "3%"
 compare = "ratio"
@@ -160,7 +160,7 @@ func TestAllKeys(t *testing.T) {
 	wantResponses := []Response{
 		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s",
 			Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
-		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher",
+		{From: "regex:X (.*)", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher",
 			Compare: result.Ratio, Margin: 0.03}},
 	}
 	testkit.Same(t, wantResponses, s.Responses)
@@ -168,7 +168,7 @@ func TestAllKeys(t *testing.T) {
 	testkit.Same(t, Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"},
 		Fingerprint: []string{"kernel", "smt"}}, s.Guard)
 	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001},
-		{Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
+		{Name: "rate", From: "regex:X (.*)", Unit: "1/s", Scale: 1}}
 	testkit.Same(t, wantPicks, s.Config("").Picks)
 	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second ||
 		s.Workload.Retries != 2 || s.Budget != 6*time.Hour {

@@ -86,7 +86,6 @@ func (p *parser) server(i int, x *Factor) {
 	}
 }
 
-// current checks the level that is what there is.
 func (p *parser) current(i int, x *Factor) {
 	if !slices.Contains(x.Levels, Current) || !slices.Contains(byName, x.Kind) {
 		return

@@ -54,7 +54,6 @@ func (p *parser) workload() {
 	}
 }
 
-// workAt is the place of a key of [workload].
 func (p *parser) workAt(key string) place { return p.at("workload", 0, key) }
 
 // parameters checks those of the workload, each problem at its key.
@@ -198,7 +197,6 @@ func holds(arguments []string, name string) bool {
 	return slices.ContainsFunc(arguments, func(s string) bool { return strings.Contains(s, "{"+name+"}") })
 }
 
-// paramNames lists the parameters of a workload.
 func paramNames(d workload.Description) (names []string) {
 	for _, p := range d.List() {
 		names = append(names, p.Name)

@@ -29,7 +29,6 @@ func (r *recorder) join(b *Batch, to *Growth, i int) {
 	}
 }
 
-// stretch is the account of one.
 func (r *recorder) stretch(seen Batch, grown Growth) Stretch {
 	account := r.src.Account(grown)
 	if r.copies != nil {

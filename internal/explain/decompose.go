@@ -270,7 +270,6 @@ func (d *decomposition) counted(c Counted) {
 	d.less(c.From, left)
 }
 
-// named are the sampled lines of what was counted.
 func (d *decomposition) named(c Counted) (out []*line) {
 	for _, l := range inOrder(d.lines, strings.Compare) {
 		if slices.Contains(c.Events, l.name) && l.part == c.Part && !l.counted() {

@@ -102,7 +102,6 @@ type Queue struct {
 	Looks   int     `json:"looks"`
 }
 
-// names are the looks of a recording.
 type names struct {
 	looks []Naming
 	off   string // why no more are made

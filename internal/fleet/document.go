@@ -27,7 +27,6 @@ import (
 // Kind is what wrote a document.
 type Kind string
 
-// The kinds.
 const (
 	Assessment Kind = report.Kind
 	Checked    Kind = check.Kind

@@ -246,7 +246,6 @@ func (p *Pooled) forest(number int) document.Block {
 			"worthwhile on hosts like these where the whole bar of the next host is outside the band."}}
 }
 
-// sentence is the answer of one contrast.
 func (p *Pooled) sentence() string {
 	of := p.Contrast + ", " + p.Response + ": "
 	if p.Mean == nil {

@@ -38,7 +38,6 @@ func HostsAnswer(hosts []*Host, now time.Time, limit time.Duration) []document.L
 	return []document.Line{{Text: screen.Count(len(hosts), "host") + "; " + heard(silent(hosts, now, limit), limit) + "."}}
 }
 
-// HostsDocument has a row a host.
 func HostsDocument(hosts []*Host, now time.Time, limit time.Duration) *document.Document {
 	rows := []HostRow{}
 	t := &document.Table{Columns: document.Headings("host", "last document", "high", "medium", "low").Names("first lever")}
@@ -357,7 +356,6 @@ func CheckDocument(id string, list []Held) *document.Document {
 		Data: CheckReport{HeadOf("check"), id, list}}
 }
 
-// ChangesDocument lists changes.
 func ChangesDocument(list []Change, since time.Duration) *document.Document {
 	t := &document.Table{Columns: document.Headings("when").Names("host", "what", "before", "after"), Most: 30}
 	hosts, of := map[string]bool{}, map[string]map[string]bool{}

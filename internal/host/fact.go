@@ -193,7 +193,6 @@ type AnyFact interface {
 	Any() (value any, unit, source string, state State, reason string)
 }
 
-// Any implements AnyFact.
 func (f Fact[T]) Any() (any, string, string, State, string) {
 	return f.Value, f.Unit, f.Source, cmp.Or(f.State, StateAbsent), f.Reason
 }

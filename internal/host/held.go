@@ -17,7 +17,6 @@ type Holder struct {
 	open []*Held
 }
 
-// NewHolder returns a holder of at most most files of the tree.
 func NewHolder(t Tree, most int) *Holder { return &Holder{tree: t, left: most} }
 
 // Close closes all its files.

@@ -98,7 +98,6 @@ func parseOption(text string) (name, value string, next, ok bool) {
 	return o.name, value, !given, true
 }
 
-// mysqlLine is an option in a file.
 type mysqlLine struct{ group, text, file string }
 
 // mysqlFiles reads the option files in their order, and what they include where they do so.

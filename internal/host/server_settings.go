@@ -136,7 +136,6 @@ var innodb = []platformSetting{
 	{"innodb_doublewrite", doublewrite},
 }
 
-// settingOf is a setting of a kind of server.
 func settingOf(kind, name string) (platformSetting, bool) {
 	list := platformSettings[kind]
 	i := slices.IndexFunc(list, func(s platformSetting) bool { return s.name == name })

@@ -66,7 +66,8 @@ const scanPart = 256 << 10
 
 // Scan stores to every line of buf, a Buffer, from its start to its end, over and over
 // until *stop is not 0, and adds one to *parts after each part of it, of which Scanned
-// tells the bytes. Like Fill it stores to the caches.
+// tells the bytes. It uses plain stores: never non-temporal ones, to which Go's clear and C's
+// memset switch for large blocks and which would leave the caches alone.
 func Scan(buf []uint64, stop *Word, parts *uint64) {
 	scan(&buf[0], uint64(len(buf)*8), scanPart, stop, parts)
 }
@@ -197,13 +198,6 @@ func Chase(ring *uint64, at, n uint64) uint64
 //
 //go:noescape
 func Mixed(ring *uint64, at, n uint64) uint64
-
-// Fill writes v to n bytes (a positive multiple of 64) with plain stores: never
-// non-temporal ones, to which Go's clear and C's memset switch for large blocks
-// and which would leave the caches alone.
-//
-//go:noescape
-func Fill(p *uint64, n uint64, v uint64)
 
 // PingPong waits n times until line.V is the number that it expects, first the
 // argument, and writes the next one; two threads, the second with first = 1, so

@@ -22,7 +22,6 @@ func FMA(n uint64) float64 {
 	return mulAdd(n)
 }
 
-// lse is for arm64.
 const lse = 0
 
 // scan is Scan for n bytes from p, in parts. Stores of 16 bytes would be 5 to 50 % slower than C's

@@ -187,24 +187,6 @@ mixed:
 	MOVQ AX, ret+24(FP)
 	RET
 
-// func Fill(p *uint64, n uint64, v uint64)
-TEXT ·Fill(SB), NOSPLIT, $0-24
-	MOVQ p+0(FP), DI
-	MOVQ n+8(FP), CX
-	MOVQ v+16(FP), AX
-	MOVQ AX, X0
-	PUNPCKLQDQ X0, X0
-	ADDQ DI, CX
-fill:
-	MOVUPS X0, (DI)
-	MOVUPS X0, 16(DI)
-	MOVUPS X0, 32(DI)
-	MOVUPS X0, 48(DI)
-	ADDQ $64, DI
-	CMPQ DI, CX
-	JCS  fill
-	RET
-
 // func PingPong(line *Line, first, n uint64, stop *Word) uint64
 TEXT ·PingPong(SB), NOSPLIT, $0-40
 	MOVQ line+0(FP), DI

@@ -136,22 +136,6 @@ mixed:
 	MOVD R0, ret+24(FP)
 	RET
 
-// func Fill(p *uint64, n uint64, v uint64)
-TEXT ·Fill(SB), NOSPLIT, $0-24
-	MOVD p+0(FP), R0
-	MOVD n+8(FP), R1
-	MOVD v+16(FP), R2
-	ADD R0, R1
-fill:
-	STP (R2, R2), (R0)
-	STP (R2, R2), 16(R0)
-	STP (R2, R2), 32(R0)
-	STP (R2, R2), 48(R0)
-	ADD $64, R0
-	CMP R1, R0
-	BLO fill
-	RET
-
 // func PingPong(line *Line, first, n uint64, stop *Word) uint64
 TEXT ·PingPong(SB), NOSPLIT, $0-40
 	MOVD line+0(FP), R0

@@ -83,18 +83,6 @@ func TestRing(t *testing.T) {
 	}
 }
 
-func TestFillStaysInside(t *testing.T) {
-	buf := make([]uint64, 8+16+8)
-	Fill(&buf[8], 128, 7)
-	for i, v := range buf {
-		want := uint64(0)
-		if i >= 8 && i < 24 {
-			want = 7
-		}
-		testkit.Is(t, want, v, "word", i)
-	}
-}
-
 func TestPingPong(t *testing.T) {
 	const n = 20
 	line, stop := New[Line](), New[Word]()

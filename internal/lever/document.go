@@ -214,7 +214,6 @@ func (l *Lever) bar(notes []document.Line) document.Bar {
 	return row
 }
 
-// steps are what to type, or to do.
 func (l *Lever) steps() (out []document.Block) {
 	switch why := strings.TrimSuffix(upperFirst(l.Title())+": "+l.Next.Note, ": "); {
 	case l.Next.Command != "":

@@ -122,7 +122,6 @@ func (d *draft) bounded(share float64, from Basis, why string) {
 	d.bound.AtMost, d.bound.From, d.bound.Why = &b, from, why
 }
 
-// unbounded says why there is no bound.
 func (d *draft) unbounded(why string) { d.bound.AtMost, d.bound.From, d.bound.Why = nil, "", why }
 
 // take fills in what a family of ratios says.
@@ -203,7 +202,6 @@ func remedy(findings []check.Result) Next {
 	return Next{}
 }
 
-// lever is what became of it.
 func (d *draft) lever() Lever {
 	l := Lever{Name: d.name, Verdict: d.reason.verdict(d.bound.AtMost != nil), Reason: d.reason, Of: d.bound.Of,
 		AtMost: d.bound.AtMost, Owner: d.owner, Next: d.next}

@@ -49,7 +49,6 @@ func (v *verdict) filter(keep func(*draft) bool) (out []*draft) {
 	return out
 }
 
-// of are the levers with a reason.
 func (v *verdict) of(r Reason) []*draft {
 	return v.filter(func(d *draft) bool { return d.reason == r })
 }

@@ -19,7 +19,6 @@ type input struct {
 	busy     map[string]float64 // probe -> share of the CPUs' time that others took meanwhile
 }
 
-// first returns the first measurement of a kind, or nil.
 func (in *input) first(kind result.Kind) *result.Measurement { return in.find(kind, nil) }
 
 // alike returns the measurement of a kind on the CPU of another one, or nil.
@@ -36,7 +35,6 @@ func (in *input) find(kind result.Kind, cpu *int) *result.Measurement {
 	return nil
 }
 
-// known returns the known measurements of a kind.
 func (in *input) known(kind result.Kind) []result.Measurement {
 	var out []result.Measurement
 	for _, m := range in.measured {
@@ -65,7 +63,6 @@ func (in *input) whyUnmeasured(probeName string, kind result.Kind) string {
 	return "the " + probeName + " probe did not run"
 }
 
-// assess is the command that measures again.
 func (in *input) assess() Next {
 	return step("hostlab assess"+Again(in.role, in.facts), "measures it again")
 }

@@ -89,7 +89,6 @@ const ActiveTime = "the service's active time"
 // Source is where evidence comes from.
 type Source string
 
-// The sources.
 const (
 	OfMinute     Source = "minute"
 	OfProbe      Source = "probe"
@@ -125,7 +124,6 @@ type Bound struct {
 // Basis is how a bound is known.
 type Basis string
 
-// The bases.
 const (
 	Measured Basis = "measured" // from an interval that was measured here
 	Computed Basis = "computed" // from settings and limits that this host reports, or from them and a measurement

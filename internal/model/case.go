@@ -183,16 +183,6 @@ type VanishingPoint struct {
 	Note  string          `json:"note,omitempty"` // for instance that the policy cannot carry this load
 }
 
-// Map is a sweep over loads and slice lengths.
-type Map struct {
-	Policy   string              `json:"policy"`
-	Baseline string              `json:"baseline"`
-	Response Response            `json:"response"`
-	Loads    []float64           `json:"loads"`  // rows
-	Slices   []float64           `json:"slices"` // columns: mean slice length, s
-	Ratios   [][]result.Estimate `json:"ratios"` // [load][slice]; unknown where the policy cannot carry the load
-}
-
 // Scope says which logical CPUs share one frequency.
 type Scope string
 
@@ -298,7 +288,6 @@ const (
 // in one queue, first come first served.
 type Placement string
 
-// The placements.
 const (
 	// Spread takes the next idle CPU, round robin, wholly idle cores first.
 	Spread Placement = "spread"

@@ -298,39 +298,3 @@ func (w Workload) mustBeOpen() error {
 	}
 	return fmt.Errorf("workload %s is closed: it has no load to vary; leave users at 0 for an open one", w.Name)
 }
-
-// Sweep gives the ratio of response to the baseline's over loads x mean slice
-// lengths; slices and waits scale together, so that a step keeps its shape. Open workloads only.
-func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slices []float64, o Options) (Map, error) {
-	if err := c.Workload.mustBeOpen(); err != nil {
-		return Map{}, err
-	}
-	if len(loads) == 0 || len(slices) == 0 {
-		return Map{}, fmt.Errorf("loads and slices need at least one value each")
-	}
-	o.target, o.ratios = r, true
-	m := Map{Policy: c.Policy.String(), Baseline: baseline.String(), Response: r, Loads: loads, Slices: slices}
-	var cases []Case
-	for _, load := range loads {
-		for _, slice := range slices {
-			v := c
-			v.Load = load
-			k := slice / c.Workload.Slice.Mean
-			v.Workload.Slice, v.Workload.Wait = c.Workload.Slice.Scaled(k), c.Workload.Wait.Scaled(k)
-			cases = append(cases, v)
-		}
-	}
-	all, refused, err := compareEach(ctx, cases, baseline, nil, o)
-	if err != nil {
-		return Map{}, err
-	}
-	m.Ratios = make([][]result.Estimate, len(loads))
-	for i, x := range all {
-		e := result.Unknown()
-		if refused[i] == nil {
-			e, _ = x.ratio(r)
-		}
-		m.Ratios[i/len(slices)] = append(m.Ratios[i/len(slices)], e)
-	}
-	return m, nil
-}

@@ -13,7 +13,6 @@ import (
 // DistKind names a distribution.
 type DistKind string
 
-// The distributions.
 const (
 	DistFixed       DistKind = "fixed"
 	DistExponential DistKind = "exp"

@@ -143,7 +143,6 @@ type Histogram struct {
 	sum    float64
 }
 
-// NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return &Histogram{counts: make([]uint32, buckets)} }
 
 // Record counts a time; negative ones count as 0.

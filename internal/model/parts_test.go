@@ -261,17 +261,7 @@ func TestSearches(t *testing.T) {
 		t.Errorf("no effect at all: %+v, %v", v, err)
 	}
 
-	c.Policy = testPolicy("balanced")
-	m := testkit.Must(Sweep(ctx, c, base, CPUSeconds, []float64{0.1, 0.6}, []float64{0.010, 0.5}, o))(t)
-	if short, long, busy := m.Ratios[0][0].Value, m.Ratios[0][1].Value, m.Ratios[1][1].Value; short < 1.9 || long > 1.5 || busy > long {
-		t.Errorf("short slices %.2f, long ones %.2f, long ones under load %.2f", short, long, busy)
-	}
-
-	c.Workload.Users = 3
-	testkit.Refused(Sweep(ctx, c, base, CPUSeconds, []float64{0.1}, []float64{0.1}, o))(t, "closed", "a sweep over loads of a closed workload")
-
 	// Policies of the hardware become two rows, one above the other.
-	c.Workload.Users = 0
 	k, err := Compare(ctx, c, base, []Policy{testPolicy("hwp"), testPolicy("power-saver")}, o)
 	if err != nil || len(k.Rows) != 3 || k.Rows[0].Bound != AtLowestHertz || k.Rows[1].Bound != AtTopHertz || k.Rows[2].Bound != Exact ||
 		math.Abs(k.Rows[0].Ratio[CPUSeconds].Value-2) > 1e-6 || k.Rows[1].Ratio[CPUSeconds].Value != 1 {
@@ -317,9 +307,6 @@ func TestSearchesPassOverWhatCannotBe(t *testing.T) {
 		v, err := LoadWhereEffectVanishes(ctx, c, testPolicy(q.baseline), CPUSeconds, 1.05, o)
 		if err != nil || len(v.Points) == 0 {
 			t.Errorf("%s: %+v, %v", q, v, err)
-		}
-		if _, err := Sweep(ctx, c, testPolicy(q.baseline), CPUSeconds, []float64{0.1, 0.9}, []float64{0.1}, o); err != nil {
-			t.Errorf("%s: %v", q, err)
 		}
 	}
 }

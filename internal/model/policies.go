@@ -141,7 +141,6 @@ func ParsePolicy(text string) (Policy, error) {
 // System is an operating system that power policies belong to.
 type System string
 
-// The systems.
 const (
 	Windows System = "windows"
 	Linux   System = "linux"
@@ -332,7 +331,6 @@ var readBuiltIn = sync.OnceValue(func() (b builtIn) {
 	return b
 })
 
-// Machines lists the built-in machines.
 func Machines() []Machine { return slices.Clone(readBuiltIn().Machine) }
 
 // FindMachine returns a built-in machine, or an error that lists their names.
@@ -352,7 +350,6 @@ func find[T any](what, name string, list []T, of func(T) string) (T, error) {
 	return none, fmt.Errorf("no built-in %s is called %q; there are %s", what, name, strings.Join(names, ", "))
 }
 
-// Workloads lists the built-in workloads.
 func Workloads() (list []Workload) {
 	for _, w := range readBuiltIn().Workload {
 		list = append(list, w.Workload)

@@ -22,7 +22,6 @@ type Event struct {
 	Kind int32
 }
 
-// before is the order of events.
 func (e Event) before(f Event) bool { return e.At < f.At || e.At == f.At && e.Slot < f.Slot }
 
 // Queue holds at most one event per slot, so its memory grows with the number of

@@ -88,7 +88,6 @@ func (s *SVG) histogram(d result.Distribution, series int, x func(float64) float
 	s.Path(points, fmt.Sprintf("area a%d", series), true)
 }
 
-// extent is the range in which a distribution has counts.
 func extent(d result.Distribution) (lo, hi float64, ok bool) {
 	for i, n := range d.Count {
 		if n == 0 || i >= len(d.Edge) || d.Edge[i] <= 0 {

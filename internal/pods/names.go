@@ -165,7 +165,6 @@ func (n *Names) list(dir string) (names []string) {
 	return names
 }
 
-// note remembers a place that is there.
 func (n *Names) note(place string, err error) {
 	refused := &trust.Refused{}
 	switch {

@@ -27,16 +27,9 @@ type Answer struct {
 	// Sensitivity is of the first policy that can be simulated itself, at the lowest load,
 	// largest influence first.
 	Sensitivity []model.Influence
-	Map         *model.Map // with Sweep
 	Assumptions []Assumption
 	Warnings    []string
 }
-
-// SweepSlices are the mean lengths of slices that a map covers, in seconds.
-func SweepSlices() []float64 { return []float64{0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5} }
-
-// SweepLoads are the loads that a map covers.
-func SweepLoads() []float64 { return []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95} }
 
 // Ask simulates. step is called with what begins; it may be nil. The answer depends on the
 // question only, whatever Options.Workers is. Errors are of the question, or the
@@ -75,18 +68,6 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 		if a.Sensitivity, err = model.Sensitivity(ctx, c, q.Baseline, Headline, q.Machine.variations(), rough); err != nil {
 			return nil, err
 		}
-	}
-	if q.Sweep {
-		if c.Policy.Bounds {
-			return nil, fmt.Errorf(
-				"the hardware chooses the clock of policy %s, so there is no map of it; name another policy too", c.Policy.Name)
-		}
-		step("the map of loads and slices")
-		m, err := model.Sweep(ctx, c, q.Baseline, Headline, SweepLoads(), SweepSlices(), rough)
-		if err != nil {
-			return nil, err
-		}
-		a.Map = &m
 	}
 	return a, nil
 }
@@ -210,10 +191,9 @@ type Question struct {
 	Policies []model.Policy
 	Loads    []float64 // open workloads only; rising
 	Options  model.Options
-	Sweep    bool
 }
 
-// focus is the policy that the sensitivity and the map are about: the first that is
+// focus is the policy that the sensitivity is about: the first that is
 // not bounded, for bounds have no parameters.
 func (q Question) focus() model.Policy {
 	for _, p := range q.Policies {
@@ -266,11 +246,6 @@ func (q Question) validate() error {
 		if len(q.Loads) > 0 {
 			return fmt.Errorf("workload %s is closed, so its load follows from users, slice, wait and think; it takes no load",
 				q.Workload.Name)
-		}
-		if q.Sweep {
-			return fmt.Errorf(
-				"workload %s is closed, so it has no map over loads; a sweep needs an open one, of kind dialog with "+
-					"users = 0", q.Workload.Name)
 		}
 	} else if len(q.Loads) == 0 {
 		return errors.New("an open workload needs a load")

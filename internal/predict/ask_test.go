@@ -15,11 +15,9 @@ import (
 )
 
 // ask answers a question about a built-in case, quickly.
-func ask(t *testing.T, machine, workload string, policies []string, loads []float64, sweep bool) *predict.Answer {
+func ask(t *testing.T, machine, workload string, policies []string, loads []float64) *predict.Answer {
 	t.Helper()
-	q := question(t, machine, workload, policies, loads)
-	q.Sweep = sweep
-	return testkit.Must(predict.Ask(context.Background(), q, nil))(t)
+	return testkit.Must(predict.Ask(context.Background(), question(t, machine, workload, policies, loads), nil))(t)
 }
 
 func question(t *testing.T, machine, workload string, policies []string, loads []float64) predict.Question {
@@ -86,13 +84,13 @@ func TestAsked(t *testing.T) {
 // TestLoadsAreNamed holds that no load is written as nothing or as all.
 func TestLoadsAreNamed(t *testing.T) {
 	for load, want := range map[float64]string{1e-5: "at 0.001 % load", 0.05: "at 5 % load", 0.9999: "at 99.99 % load"} {
-		a := ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{load}, false)
+		a := ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{load})
 		testkit.Has(t, strings.Join(a.Sentences(), " "), want, load)
 	}
 }
 
 func TestBoundsThatCannotCarry(t *testing.T) {
-	a := ask(t, "sap", "sap-dialog", []string{"hwp", "balanced"}, []float64{0.7}, false)
+	a := ask(t, "sap", "sap-dialog", []string{"hwp", "balanced"}, []float64{0.7})
 	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s,
 		"its lowest frequency cannot carry sap-dialog at 70 % load") || strings.Contains(s, "unknown") {
 		t.Error(s)
@@ -104,7 +102,7 @@ func TestBoundsThatCannotCarry(t *testing.T) {
 
 // TestVanishingKnowsWhatIsCarried holds that the load of the table counts too.
 func TestVanishingKnowsWhatIsCarried(t *testing.T) {
-	a := ask(t, "sap", "sap-dialog", []string{"power-saver"}, []float64{0.7}, false)
+	a := ask(t, "sap", "sap-dialog", []string{"power-saver"}, []float64{0.7})
 	testkit.Has(t, strings.Join(a.Sentences(), " "), "keeps its cost at every load up to 70 %; with more, its queue grows without end")
 }
 
@@ -136,8 +134,7 @@ func TestCarried(t *testing.T) {
 }
 
 // The interval of a prediction holds how sure its record is: one whose bursts come in two phases is less so than one
-// that
-// has the same bursts in turn.
+// that has the same bursts in turn.
 func TestIntervalHoldsTheRecord(t *testing.T) {
 	width := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
@@ -155,9 +152,6 @@ func TestIntervalHoldsTheRecord(t *testing.T) {
 		q := question(t, "sap", "sap-dialog", []string{"balanced-rs1"}, nil)
 		q.Options = model.Options{Seed: 1, Replications: 10, Steps: 2000}
 		q.Workload = testkit.Must(predict.ReadWorkload("bursts.jsonl", &b, true))(t)
-		if len(q.Workload.Warnings) > 0 {
-			t.Errorf("%q", q.Workload.Warnings)
-		}
 		a := testkit.Must(predict.Ask(t.Context(), q, nil))(t)
 		for _, c := range a.Document().Data.(predict.Data).Cells {
 			if c.Policy == "balanced-rs1" && c.Response == model.CPUSeconds {

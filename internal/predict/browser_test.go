@@ -13,8 +13,8 @@ import (
 // TestInBrowser looks at pages in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
 	all := ask(t, "sap", "sap-dialog", append(predict.DefaultPolicies(predict.Machine{}, false), "hwp"),
-		[]float64{0.05, 0.9}, true)
-	hostile := ask(t, "sap", "sap-extract", []string{"balanced-rs1,PERFCHECK=30ms"}, nil, false)
+		[]float64{0.05, 0.9})
+	hostile := ask(t, "sap", "sap-extract", []string{"balanced-rs1,PERFCHECK=30ms"}, nil)
 	hostile.Workload.Name, hostile.Machine.Name = strings.Repeat("<script>alert(1)</script>", 8),
 		strings.Repeat("very-long-name", 20)
 	hostile.Warnings = []string{"</script><img src=x onerror=alert(1)>"}

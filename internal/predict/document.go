@@ -9,14 +9,13 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/model"
-	"hostlab/internal/result"
 )
 
 // Document returns the answer as every format prints it.
 func (a *Answer) Document() *document.Document {
 	data := a.Data()
 	d := a.head()
-	d.Warnings, d.Style, d.Data, d.Rows = a.Warnings, css, data, data.rows()
+	d.Warnings, d.Data, d.Rows = a.Warnings, data, data.rows()
 	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
 	for i, s := range a.Sentences() {
 		tone := document.Strong
@@ -35,10 +34,6 @@ func (a *Answer) Document() *document.Document {
 			add(document.Titled("Result"+at(c), a.comparison(c, shortTable)...).On(document.Terminal))
 		}
 		add(document.Titled("Result"+at(c), a.comparison(c, longTable)...).On(document.Page))
-	}
-	if m := a.Map; m != nil {
-		add(document.Section{Title: "Where " + m.Policy + " costs most",
-			Blocks: []document.Block{document.Figure{Figure: heatMap(m)}, mapTable(m)}})
 	}
 	if len(a.Vanishing) > 0 {
 		add(document.Section{Title: "Where the effect vanishes",
@@ -105,7 +100,6 @@ func (a *Answer) brief(most int) *document.Document {
 	return d
 }
 
-// askTitle is that of the questions to the owner of a hypervisor's host.
 const askTitle = "Ask the owner of the hypervisor's host"
 
 func (a *Answer) pairs() document.Pairs {
@@ -267,36 +261,9 @@ func (a *Answer) sensitivity() *document.Table {
 	return t
 }
 
-func mapTable(m *model.Map) *document.Table {
-	t := &document.Table{Columns: document.Headings("load"), Lead: "CPU time of " + m.Policy + " against " + m.Baseline +
-		", by load and mean length of a slice; waits scale with slices."}
-	for _, s := range m.Slices {
-		t.Columns = append(t.Columns, document.Column{Head: shortSeconds(s), Right: true})
-	}
-	for i, l := range m.Loads {
-		row := textRow(percent(l))
-		for _, e := range m.Ratios[i] {
-			text := "-"
-			if e.Known() {
-				text = e.Text()
-			}
-			row.Cells = append(row.Cells, document.Text(text))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
 func (a *Answer) assumptions() (out document.List) {
 	for _, x := range a.Assumptions {
 		out = append(out, document.Line{Text: fmt.Sprintf("%s %s = %s: %s", x.Of, x.Name, x.Value, x.Source)})
 	}
 	return out
-}
-
-func shortSeconds(s float64) string {
-	if s < 1 {
-		return fmt.Sprintf("%g ms", s*1e3)
-	}
-	return result.Format(s, "s")
 }

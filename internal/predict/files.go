@@ -248,12 +248,7 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 
 // FromRecord makes a workload of recorded bursts, as ReadWorkload does.
 func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) {
-	if p := r.EmulatedPolicy(); p != "" {
-		return Workload{}, fmt.Errorf(
-			"its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; "+
-				"record them again under high-performance, or without an emulated clock", p)
-	}
-	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings, record: r}
+	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), record: r}
 	if closed {
 		w.Workload, w.Active = r.Replay(name), r.Active
 	}
@@ -261,12 +256,9 @@ func FromRecord(name string, r *burstlog.Record, closed bool) (Workload, error) 
 		{"workload", "slice", fmt.Sprintf("%d bursts of %s on average", len(r.Busy), seconds(w.Slice.Mean)),
 			"the record: taken as work at nominal frequency, whatever frequency the CPUs had when it was made"},
 		{"workload", "memory_share", "0", "not in the record: all work scales with frequency"},
-	}
-	if r.Seen > 0 {
-		w.Assumptions = append(w.Assumptions, Assumption{"workload", "sample",
-			fmt.Sprintf("%.3g %% of %s", r.Seen*100, seconds(r.Length)),
+		{"workload", "sample", fmt.Sprintf("%.3g %% of %s", r.Seen*100, seconds(r.Length)),
 			"the record: bursts that began in windows; each replication draws stretches of it anew, so that intervals hold how " +
-				"sure it is"})
+				"sure it is"},
 	}
 	if r.Service != "" {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "service",

@@ -34,7 +34,6 @@ type Data struct {
 	Refused      []dataRefused     `json:"refused"` // policies that cannot carry a load
 	VanishesAt   []model.Vanishing `json:"vanishes_at"`
 	Sensitivity  *dataSensitivity  `json:"sensitivity"`
-	Map          *model.Map        `json:"map"`
 	Assumptions  []Assumption      `json:"assumptions"`
 	Warnings     []string          `json:"warnings"`
 	Test         string            `json:"test"` // a command that would test the answer on the host
@@ -87,7 +86,7 @@ func (a *Answer) Data() Data {
 		Answer: strings.Join(a.Sentences(), " "),
 		Seed:   a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
 		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), a.Workload.Load}, Baseline: a.Baseline.String(),
-		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), VanishesAt: a.Vanishing, Map: a.Map,
+		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), VanishesAt: a.Vanishing,
 		Assumptions: a.Assumptions,
 		Warnings:    slices.Clone(a.Warnings), Test: a.TestCommand(),
 	}

@@ -108,7 +108,6 @@ func (h *HostDecides) Text() string {
 	return h.brief() + " Ask the host's owner the questions below. The figures say what the host's policy may cost here."
 }
 
-// brief says so.
 func (h *HostDecides) brief() string {
 	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor +
 		", and no policy set here changes its clock."

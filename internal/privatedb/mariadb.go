@@ -125,7 +125,7 @@ func mariaAnswer(err error, where string) (said error, ending bool) {
 	}
 	switch a.Number {
 	case 1021, 1114: // ER_DISK_FULL, ER_RECORD_FILE_FULL
-		return DiskFull("MariaDB", a.Message, where), false
+		return diskFull("MariaDB", a.Message, where), false
 	case 1041, 1037: // ER_OUT_OF_RESOURCES, ER_OUTOFMEMORY
 		return fmt.Errorf("MariaDB is out of memory: %s; make the tables smaller", a.Message), false
 	}

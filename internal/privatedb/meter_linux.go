@@ -36,7 +36,6 @@ type child struct {
 // tries is how often a reading is begun again because a process ended meanwhile.
 const tries = 100
 
-// Read reads it.
 func (m *Meter) Read() (Usage, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -191,7 +191,7 @@ func pgAnswer(err error, where string) (said error, ending bool) {
 	case !ok:
 		return nil, false
 	case a.Code == "53100": // disk_full
-		return DiskFull("PostgreSQL", a.Message, where), false
+		return diskFull("PostgreSQL", a.Message, where), false
 	case a.Code == "53200": // out_of_memory
 		return fmt.Errorf("PostgreSQL is out of memory: %s; make the table smaller", a.Message), false
 	}

@@ -53,5 +53,4 @@ func errLinux(v *Vendor) error {
 // Meter does not exist on this system.
 type Meter struct{ Server int }
 
-// Read fails.
 func (*Meter) Read() (Usage, error) { return Usage{}, errors.New("CPU times of servers take Linux") }

@@ -37,7 +37,7 @@ func (s *Server) command(name string, args []string, death syscall.Signal) *exec
 
 // diskFull returns the error of a server that found no room for its data.
 func (s *Server) diskFull() error {
-	return DiskFull(s.Vendor.Product, s.Vendor.takes(s), s.parents()...)
+	return diskFull(s.Vendor.Product, s.Vendor.takes(s), s.parents()...)
 }
 
 // run runs the program that makes the data, to its end.

@@ -88,8 +88,8 @@ type Config struct {
 	Mark     string            // NAME=value for the environment of its processes, by which others find them; may be empty
 }
 
-// DiskFull returns the error of a database that found no room in dirs; cause may be empty.
-func DiskFull(product, cause string, dirs ...string) error {
+// diskFull returns the error of a database that found no room in dirs; cause may be empty.
+func diskFull(product, cause string, dirs ...string) error {
 	if cause != "" {
 		cause = ": " + cause
 	}

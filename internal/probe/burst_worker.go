@@ -38,7 +38,6 @@ type burstStep struct {
 	N      uint64  `json:",omitempty"`
 }
 
-// burstReply has one sample a step.
 type burstReply struct {
 	Samples []burstSample
 	At      uint64 // where the walk over the working set arrived

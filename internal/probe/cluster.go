@@ -271,7 +271,6 @@ func undisturbed[T any](rounds []T, quiet func(T) bool, alpha float64) (use []T,
 	return use, clean
 }
 
-// column is one figure of each round.
 func column[T, F any](rounds []T, of func(T) F) []F {
 	out := make([]F, len(rounds))
 	for i, r := range rounds {

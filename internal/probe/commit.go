@@ -311,7 +311,6 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 		edges, old...))
 }
 
-// twice is the A/A measurement of one file.
 func twice(f CommitFile, where string, aa result.Estimate, labels result.Labels) result.Measurement {
 	m := blank(f.Of(Twice), "", "Second block over first "+where+": the noise floor", "ratio", labels)
 	m.Estimate = &aa

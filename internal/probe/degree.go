@@ -60,7 +60,6 @@ type degreeRound struct {
 	foreign float64   // share of the CPUs' time that others took
 }
 
-// degreeRun is one run of the probe.
 type degreeRun struct {
 	cfg    Config
 	limit  cpuLimit
@@ -69,7 +68,6 @@ type degreeRun struct {
 	rounds []degreeRound
 }
 
-// Run measures.
 func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	began := time.Now()
 	if len(cfg.CPUs) < 2 {

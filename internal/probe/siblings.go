@@ -31,7 +31,6 @@ const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 3
 const harmMethod = " Then a thread takes and releases a lock of its own " +
 	"while another CPU is idle or scans twice the L2 cache with stores: the ratio of acquisitions per second to those alone."
 
-// Run measures.
 func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	out.Method = pairsMethod
 	if !p.pairsOnly {
@@ -122,7 +121,6 @@ func disagreements(pairs []PairResult) []string {
 	return out
 }
 
-// siblingsRun is one run of the probe.
 type siblingsRun struct {
 	plan     siblingsPlan
 	runner   runner[pairRequest, pairReply]
@@ -204,7 +202,6 @@ const crowded = 0.7
 // pairRepeats is how often a pair that others disturbed is measured again.
 const pairRepeats = 3
 
-// pairSet is a set of rounds.
 type pairSet struct {
 	samples []*pairSample
 	company company

@@ -44,7 +44,6 @@ type pairRequest struct {
 	Scan    int     `json:",omitempty"` // bytes that a lock cell's scanner overwrites
 }
 
-// pairReply has a side for each CPU.
 type pairReply struct {
 	Sides    []side
 	Locks    []scanlock.Count // of a lock cell in place of Sides

@@ -33,7 +33,6 @@ const wakeupMethod = "On one CPU of each class, pinned threads run fixed slices 
 	"Hodges-Lehmann estimates over rounds with exact intervals. Additions per second of a dependent chain approximate the core's " +
 	"clock, at one addition a cycle."
 
-// Run measures.
 func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	out.Method = wakeupMethod
 	begin := p.now()
@@ -89,7 +88,6 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	return out, nil
 }
 
-// wakeRun is one run of the probe.
 type wakeRun struct {
 	plan     wakePlan
 	targets  []wakeTarget

@@ -55,7 +55,6 @@ func Listens(int) []string { return nil }
 // Leader is a child of ours, without what it starts: there are no process groups here.
 type Leader struct{ cmd *exec.Cmd }
 
-// Start starts a command.
 func Start(cmd *exec.Cmd) (*Leader, error) { return &Leader{cmd}, cmd.Start() }
 
 // Run waits until the child has ended, and calls then, which may be nil. When ctx is
@@ -88,19 +87,16 @@ type Pauses struct{}
 // WatchPauses starts none.
 func WatchPauses() *Pauses { return nil }
 
-// Sum is nothing.
 func (w *Pauses) Sum() Pause { return Pause{} }
 
 // Close ends nothing.
 func (w *Pauses) Close() {}
 
-// Shares is not known.
 func Shares(int, int) Sharing { return Sharing{} }
 
 // kthreadd: no process is the parent of the kernel's threads here.
 const kthreadd = -1
 
-// GroupsOf: there are none.
 func GroupsOf(int) []string { return nil }
 
 // FileSystem tells nothing: nobody looks here.

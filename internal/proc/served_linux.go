@@ -71,7 +71,7 @@ func ServesFiles(server int, others []int) bool {
 				continue
 			}
 			seen[dir] = true
-			if of, _ := FileServer(pid, name); of == server {
+			if of, _, _ := FileSystem(pid, name); of == server {
 				return true
 			}
 		}

@@ -48,7 +48,6 @@ type Identity struct {
 	Started int64
 }
 
-// Identity is that of the process.
 func (s Stat) Identity() Identity { return Identity{s.PID, s.Started} }
 
 // Ended reports a process that only waits to be reaped, which an init of a container may

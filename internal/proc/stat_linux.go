@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Read reads the one of that number.
 func Read(pid int) (s Stat, err error) {
 	name := fmt.Sprintf("/proc/%d/stat", pid)
 	b, err := line(name)

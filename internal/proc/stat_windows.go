@@ -32,7 +32,6 @@ func Snapshot() ([]Process, error) {
 	}
 }
 
-// Read reads the one of that number.
 func Read(pid int) (Stat, error) {
 	for _, s := range All() {
 		if s.PID == pid {

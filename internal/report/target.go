@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -79,7 +78,7 @@ func (o *Options) find(ctx context.Context, facts *host.Facts) (*target, error) 
 		return nil, unusable("--service %w", err)
 	}
 	if spec.Kind == service.Demo {
-		return startDemo(ctx, o.demoDir(), spec.Name)
+		return startDemo(ctx, o.demoDir())
 	}
 	r, err := spec.Reach(ctx, facts.Servers())
 	switch {
@@ -124,8 +123,8 @@ func ofReached(r *service.Reached) *target {
 }
 
 // startDemo starts the shop of hostlab's own.
-func startDemo(ctx context.Context, dir, engine string) (*target, error) {
-	d, err := demo.Start(ctx, dir, engine)
+func startDemo(ctx context.Context, dir string) (*target, error) {
+	d, err := demo.Start(ctx, dir)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -137,18 +136,7 @@ func startDemo(ctx context.Context, dir, engine string) (*target, error) {
 		of = &service.Service{PID: d.PID()}
 	}
 	of.Kind, of.Name = service.Demo, "the demo shop"
-	t := &target{of: of, source: d, version: d.Server().Version, local: true, demo: d}
-	if text := d.DSN(); text != "" {
-		dsn, err := connect.Parse(text)
-		if err == nil {
-			t.source, err = connect.Open(ctx, dsn)
-		}
-		if err != nil {
-			return nil, errors.Join(err, d.Close())
-		}
-		t.version = t.source.Server().Version
-	}
-	return t, nil
+	return &target{of: of, source: d, version: d.Server().Version, local: true, demo: d}, nil
 }
 
 func (t *target) close() {

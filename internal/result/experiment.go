@@ -210,10 +210,8 @@ func (c Contrast) String() string {
 	return s
 }
 
-// DesignKind is a kind of design.
 type DesignKind string
 
-// The kinds.
 const (
 	RCBD      DesignKind = "rcbd"       // randomised complete blocks
 	SplitPlot DesignKind = "split-plot" // some factors hold for a whole boot

@@ -192,7 +192,6 @@ func (m *Machine) Facts() (out [][2]string) {
 // Scanner is a level of the workload scanlock: where the scanner runs, as seen from the lock thread.
 type Scanner string
 
-// The levels.
 const (
 	NoScanner      Scanner = "none"
 	ScannerSibling Scanner = "sibling"  // another thread of the same core

@@ -47,7 +47,6 @@ const Longest = 60 * day
 
 var sums = crc32.MakeTable(crc32.Castagnoli)
 
-// file is one of a ring.
 type file struct {
 	number int
 	began  time.Time

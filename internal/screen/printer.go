@@ -60,7 +60,6 @@ func (t *Printer) Raw(s string) {
 	}
 }
 
-// Text wraps a paragraph.
 func (t *Printer) Text(indent, code, s string) {
 	for _, l := range WrapFigures(s, t.Width-len(indent)) {
 		t.Raw(indent + t.Style(code, l))
@@ -77,7 +76,6 @@ func (t *Printer) Hang(label, code, s string) {
 	}
 }
 
-// Head writes a heading.
 func (t *Printer) Head(s string) {
 	t.Raw("")
 	t.Text("", Bold, strings.ToUpper(s))

@@ -61,7 +61,6 @@ func Named(ours func(name string) bool, h http.Handler) http.Handler {
 	})
 }
 
-// pageOf is the page of metrics.
 func pageOf(metrics io.WriterTo) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {

@@ -28,11 +28,8 @@ var errLinux = errors.New("only Linux has control groups, by which hostlab finds
 func pod(string, []host.Database) (*Service, error)       { return nil, errLinux }
 func container(string, []host.Database) (*Service, error) { return nil, errLinux }
 
-// Pods are none here.
 func Pods() []string { return nil }
 
-// CPUSets are none here.
 func (s *Service) CPUSets(int) []string { return nil }
 
-// Throttles are none here.
 func (s *Service) Throttles() []Throttle { return nil }

@@ -16,9 +16,8 @@ const (
 	Method      = "CPU time is counted by Windows for each process; waits for a CPU are sampled by the states of threads"
 )
 
-// A look is followed by so many times as long without one, in the mean: half a percent of one CPU. Its moment is
-// drawn, since
-// Windows' scheduler follows a clock.
+// A look is followed by so many times as long without one, in the mean: half a percent of one CPU. Its moment is drawn,
+// since Windows' scheduler follows a clock.
 const (
 	rest     = 200
 	shortest = 20 * time.Millisecond

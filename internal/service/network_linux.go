@@ -18,7 +18,6 @@ type Network struct {
 	sum  Trips
 }
 
-// looked is a connection at a look.
 type looked struct {
 	came  uint32 // requests, until then
 	brief bool   // of another host, and not there at the look before

@@ -41,7 +41,7 @@ const (
 )
 
 // Forms is how a service is named, for help and errors.
-const Forms = "auto, none, demo, demo=postgres, " + Named
+const Forms = "auto, none, demo, " + Named
 
 // Spec is a service as it is asked for.
 type Spec struct {
@@ -56,12 +56,6 @@ func Parse(text string) (Spec, error) {
 		return Spec{Kind: Kind(text)}, nil
 	case "":
 		return Spec{}, errors.New("names no service; it takes " + Forms)
-	}
-	if engine, ok := strings.CutPrefix(text, "demo="); ok {
-		if engine != "postgres" {
-			return Spec{}, fmt.Errorf("%q: the demo runs on SQLite (demo) or on PostgreSQL (demo=postgres)", text)
-		}
-		return Spec{Demo, engine}, nil
 	}
 	head, name, ok := strings.Cut(text, ":")
 	switch {
@@ -96,8 +90,7 @@ type Service struct {
 	// Why it was chosen among several; "" where it was named.
 	Why string `json:"why,omitempty"`
 	// Near is a database that was reached on this host, and whose processes do not show: they may be hidden, in a
-	// container,
-	// or behind a tunnel.
+	// container, or behind a tunnel.
 	Near bool `json:"near,omitempty"`
 	// NoGroup is set where no control group of it shows, so that a quota of its CPU time would not either.
 	NoGroup bool `json:"no_group,omitempty"`

@@ -7,9 +7,8 @@ import (
 	"hostlab/internal/proc"
 )
 
-// tally adds up what a service of Windows uses, by looks at all processes. Windows counts each process's CPU time,
-// and of
-// waits for a CPU nothing: it shows each thread's state, so that looks at random moments sample them.
+// tally adds up what a service of Windows uses, by looks at all processes. Windows counts each process's CPU time, and
+// of waits for a CPU nothing: it shows each thread's state, so that looks at random moments sample them.
 type tally struct {
 	root           proc.Stat
 	began, last    time.Time

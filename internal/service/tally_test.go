@@ -57,9 +57,8 @@ func TestTallyTellsNoStates(t *testing.T) {
 	}
 }
 
-// TestTallyInterval holds the interval of a sampled wait against what it samples: a thread that is ready for a fifth
-// of a
-// minute, at random. 95 % of intervals hold the truth, less what 2,000 trials may be off.
+// TestTallyInterval holds the interval of a sampled wait against what it samples: a thread that is ready for a fifth of
+// a minute, at random. 95 % of intervals hold the truth, less what 2,000 trials may be off.
 func TestTallyInterval(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const trials, seconds, share = 2000, 60.0, 0.2

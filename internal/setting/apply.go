@@ -49,7 +49,6 @@ func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, 
 	return a.out, err
 }
 
-// applying is one Apply.
 type applying struct {
 	*writer
 	ctx  context.Context

@@ -123,7 +123,6 @@ type onOff struct {
 	inverted string // the file in which 1 is off
 }
 
-// switches are the words for on and off; 1 is on.
 var switches = map[string]string{"on": "1", "1": "1", "yes": "1", "true": "1", "off": "0", "0": "0", "no": "0",
 	"false": "0"}
 

@@ -103,7 +103,6 @@ func (p *Plan) beside(sys *System, list steps) {
 	}
 }
 
-// job is an assignment with its setting.
 type job struct {
 	s Setting
 	a Assignment
@@ -136,7 +135,6 @@ func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 // steps are those of one plan.
 type steps []Step
 
-// value is what they write to an object of a setting.
 func (list steps) value(setting, object string) (string, bool) {
 	i := slices.IndexFunc(list, func(s Step) bool { return s.Setting == setting && s.Name == object })
 	if i < 0 {

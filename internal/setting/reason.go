@@ -200,10 +200,8 @@ type Problem struct {
 	Names []string
 }
 
-// Kind is a kind of problem.
 type Kind int
 
-// The kinds of problems.
 const (
 	Damaged   Kind = iota // lines are lost, or not as they were written
 	Lost                  // no change could be read at all

@@ -43,7 +43,6 @@ type intend struct {
 	Objects []planned `json:"objects"`
 }
 
-// planned is one object of an intend.
 type planned struct {
 	ID      int    `json:"id"` // of the object; they grow
 	Setting string `json:"setting"`
@@ -85,7 +84,6 @@ type drop struct {
 	Paths []string `json:"paths"`
 }
 
-// end says that a set has ended.
 type end struct {
 	Set int `json:"set"`
 }

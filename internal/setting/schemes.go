@@ -350,7 +350,6 @@ func powerSetting(alias, guid, title string, takes kind) Setting {
 	}
 }
 
-// modes are words for 0, 1, 2, ...
 func modes(words ...string) quantity {
 	q := quantity{hi: uint64(len(words) - 1), names: map[string]string{}, shown: map[string]string{}}
 	for i, w := range words {

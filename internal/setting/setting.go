@@ -222,7 +222,6 @@ func (st State) Object() Object { return Object{st.Name, st.Path} }
 // Assignment is what a person asked for: NAME=VALUE, or one object of it: NAME@OBJECT=VALUE.
 type Assignment struct{ Name, Object, Value string }
 
-// String is the assignment as it is typed.
 func (a Assignment) String() string {
 	if a.Object != "" {
 		return a.Name + "@" + a.Object + "=" + a.Value
@@ -392,7 +391,6 @@ func completed(lists ...[]Setting) []Setting {
 // All lists the settings in the order in which they are applied.
 func All() []Setting { return slices.Clone(all) }
 
-// Names are the names of all settings.
 func Names() (names []string) {
 	for _, s := range all {
 		names = append(names, s.Name)

@@ -15,7 +15,6 @@ import (
 	"hostlab/internal/setting"
 )
 
-// item is an assignment with its setting.
 type item struct {
 	setting.Assignment
 	s setting.Setting

@@ -95,7 +95,6 @@ func levelText(s setting.Setting, st setting.State) string {
 	return strings.Join(words, " ")
 }
 
-// Describe says all of one setting.
 func Describe(sys *setting.System, s setting.Setting) *document.Document {
 	data := newList(sys, []setting.Setting{s})
 	here := data.Settings[0]

@@ -304,7 +304,6 @@ type Change struct {
 // Action is what was asked for. Plan writes nothing: with --dry-run, or where not all could be set.
 type Action string
 
-// The actions.
 const (
 	DoSet    Action = "set"
 	DoRevert Action = "revert"
@@ -315,7 +314,6 @@ const (
 // Left is what a live experiment has left.
 type Left struct {
 	Record  string   `json:"record,omitempty"`  // directory of its record
-	Group   string   `json:"group,omitempty"`   // a control group in which an emulated clock has left processes
 	Factors []string `json:"factors"`           // that are still changed
 	Unknown string   `json:"unknown,omitempty"` // why they are not known
 	Text    string   `json:"-"`                 // what it is, and what to type
@@ -330,7 +328,6 @@ type Accepted struct {
 	Until   string `json:"until"` // the last day
 }
 
-// rows has one for each object.
 func (c Change) rows() *document.Table {
 	t := &document.Table{Columns: document.Columns{}.Names("setting", "object", "result", "before", "asked", "after",
 		"why")}

@@ -60,9 +60,8 @@ func (r *Result) Complete() error {
 }
 
 // complete adds the bursts that no window saw begin and end, as those of a thread that never sleeps: they began before
-// the recording, or last beyond it. A CPU's busy time in windows is counted in any case. What of it lies in no
-// burst, and is
-// more than the luck of windows explains, is put where the CPU has no burst.
+// the recording, or last beyond it. A CPU's busy time in windows is counted in any case. What of it lies in no burst,
+// and is more than the luck of windows explains, is put where the CPU has no burst.
 func (r *Result) complete() {
 	var all []burstlog.Burst
 	seen := r.SeenShare()
@@ -86,7 +85,6 @@ func (r *Result) complete() {
 // leastUnseen is the share of a CPU's time from which on it is looked for. Clocks are not read at one moment.
 const leastUnseen = 0.01
 
-// of are a CPU's bursts.
 func (r *Result) of(cpu int) []burstlog.Burst {
 	compare := func(b burstlog.Burst, cpu int) int { return cmp.Compare(b.CPU, cpu) }
 	from, _ := slices.BinarySearchFunc(r.Bursts, cpu, compare)

@@ -25,8 +25,7 @@ func short(rng *rand.Rand, cpu int, from, to, seen float64) (out []burstlog.Burs
 }
 
 // Time that a CPU was busy and that lies in no burst which began and ended in the recording is one that did not, and
-// fills
-// the CPU's own gaps. Bursts that were all sampled stay as they are.
+// fills the CPU's own gaps. Bursts that were all sampled stay as they are.
 func TestComplete(t *testing.T) {
 	const length = 60
 	for _, c := range []struct {

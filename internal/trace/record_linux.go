@@ -136,8 +136,7 @@ func (t *tally) window(length time.Duration) error {
 
 // rest sleeps until a window is over on this thread: a timer of Go's would have to wake another one first, which takes
 // its turn for a CPU. A pause may end late, and there a timer is cheaper: while a thread sleeps in the kernel, Go's
-// monitor
-// looks after it some fifty times.
+// monitor looks after it some fifty times.
 func rest(d time.Duration) {
 	for end := monotonic() + uint64(max(d, 0)); ; {
 		left := end - min(monotonic(), end)
@@ -161,7 +160,6 @@ func prefer() (undo func()) {
 	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, tid, 20-before) }
 }
 
-// threadCPU is the CPU time of this thread in ns.
 func threadCPU() uint64 {
 	used, _ := thread.CPUTime() // it cannot fail
 	return uint64(used)         //nolint:gosec // it is not negative

@@ -10,13 +10,11 @@ import (
 // Programs need Linux.
 type Programs struct{}
 
-// Close does nothing.
 func (*Programs) Close() {}
 
 // Record needs Linux.
 func (*Programs) Record(ctx context.Context, cfg Config) (*Result, error) { return Record(ctx, cfg) }
 
-// Record needs Linux.
 func Record(context.Context, Config) (*Result, error) {
 	return nil, &Unavailable{"how late threads wake up, and beside whom they run, is seen on Linux alone"}
 }

@@ -302,8 +302,7 @@ func TestKilledLeavesNothing(t *testing.T) {
 }
 
 // The bursts of each CPU add up to the time that it was busy, also beside a thread that never sleeps, and where
-// programs are
-// attached in windows alone.
+// programs are attached in windows alone.
 func TestBusyThreads(t *testing.T) {
 	testkit.Root(t)
 	for _, detach := range []bool{false, true} {

@@ -237,7 +237,6 @@ func attach(programs ...*ebpf.Program) (links []link.Link, err error) {
 	return links, nil
 }
 
-// pair tells each CPU its sibling.
 func (s *session) pair(tree host.Tree) {
 	s.sibling = siblings(tree, s.cpus)
 	for row := range slices.Max(s.cpus) + 1 {

@@ -62,7 +62,6 @@ func OpenFile(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File,
 	return f, nil
 }
 
-// OpenRegular opens a regular file for reading, as OpenFile does.
 func OpenRegular(path string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -219,7 +218,6 @@ func AsRoot(path string) error {
 // users are those who are no strangers: this one, root, and whom sudo they add.
 type users struct{ sudo int }
 
-// alone are this user and root.
 var alone = users{-1}
 
 // demand is what resolve refuses on the way.

@@ -41,7 +41,6 @@ var paths = map[int64]string{unix.SYS_OPENAT: "openat", unix.SYS_OPENAT2: "opena
 	unix.SYS_STATX: "statx", unix.SYS_EXECVE: "execve", unix.SYS_GETDENTS64: "getdents64", unix.SYS_UNLINKAT: "unlinkat",
 	unix.SYS_RENAMEAT2: "renameat2", unix.SYS_MKDIRAT: "mkdirat"}
 
-// name is that of a call.
 func name(call int64) string {
 	return cmp.Or(paths[call], "system call "+strconv.FormatInt(call, 10))
 }

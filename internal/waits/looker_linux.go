@@ -88,7 +88,6 @@ type within struct {
 	named bool // else it was not asked, or does not say
 }
 
-// startLooker forks.
 func startLooker() (*looker, error) {
 	size := int(unsafe.Sizeof(board{}))
 	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,

@@ -29,7 +29,6 @@ func (*Words) Children() ([]int, error) { return nil, errNoMemory }
 // Follow knows none.
 func (*Words) Follow([]int) {}
 
-// FindTransactions finds none.
 func (*Words) FindTransactions([]int, int) error { return errNoMemory }
 
 // Group would be processes that are looked at together.
@@ -52,16 +51,13 @@ func (*Words) Looks(*Group, func(int) bool, time.Time, time.Duration, bool) ([]M
 	return nil, errNoMemory
 }
 
-// Missed are none.
 func (*Words) Missed() Missed { return Missed{} }
 
-// CPU is none.
 func (*Words) CPU() time.Duration { return 0 }
 
 // Title reads none.
 func (*Words) Title(int) (title string, cut bool) { return "", false }
 
-// Close does nothing.
 func (*Words) Close() {}
 
 // Halts would say what a process waits in.

@@ -13,8 +13,6 @@ func OpenThreads(int, int) (*Threads, error) { return nil, errors.ErrUnsupported
 // Of looks at nothing.
 func (*Threads) Of(int) (w Wait, at string, err error) { return w, "", errors.ErrUnsupported }
 
-// Keep does nothing.
 func (*Threads) Keep(map[int]bool) {}
 
-// Close does nothing.
 func (*Threads) Close() {}

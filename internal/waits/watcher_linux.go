@@ -42,7 +42,6 @@ const (
 	followPause = 2000
 )
 
-// watched is a thread.
 type watched struct {
 	dir           string
 	syscall, stat int              // descriptors, held open of one that is active; -1

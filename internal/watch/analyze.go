@@ -110,7 +110,6 @@ type Later struct {
 // windows after load began, in minutes; the last ends with the record.
 var windows = []int{0, 1, 2, 5, 10, 30, 60}
 
-// Analyze answers the question from a record.
 func Analyze(r *Record, q Question) *Answer {
 	last := r.Points[len(r.Points)-1].At
 	a := &Answer{Schema: 1, Kind: AnalysisKind, Host: r.Head.Host, From: r.start(), To: last, CPUs: len(r.CPUs),

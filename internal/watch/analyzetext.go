@@ -9,7 +9,6 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Document is the answer for people.
 func (a *Answer) Document() *document.Document {
 	tone := document.Caution
 	if a.Verdict == Even {

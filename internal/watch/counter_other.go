@@ -10,7 +10,6 @@ import (
 // Shortest is the least time between two readings that mean something.
 const Shortest = 100 * time.Millisecond
 
-// OpenHere opens this system's counters.
 func OpenHere(_ context.Context, cfg Config) (Counter, error) {
 	s, err := Open(cfg)
 	if err != nil {

@@ -26,7 +26,6 @@ const (
 	writeTime   = `\LogicalDisk(*)\Avg. Disk sec/Write`
 )
 
-// counterCPU is a CPU as the counters name it.
 type counterCPU struct {
 	id       int
 	instance string

@@ -70,7 +70,6 @@ func byPath(list []counters.Series) map[string]counters.Series {
 // Info returns what is known of the machine.
 func (c *Counters) Info() Info { return c.info }
 
-// Close closes the counters.
 func (c *Counters) Close() { c.query.Close() }
 
 // Read reads all counters at a time, which the caller tells. The first reading is where all totals are 0.

@@ -78,7 +78,6 @@ func (a *Answer) figures() (out []document.Block) {
 	return out
 }
 
-// span is the time axis.
 func (a *Answer) span() *picture.Axis {
 	return &picture.Axis{Name: "time since " + stamp(a.From), Unit: picture.Span,
 		Hi: a.course.seconds[len(a.course.seconds)-1]}

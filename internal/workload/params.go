@@ -109,10 +109,8 @@ type ParamError struct {
 	Passes bool   // it may be right a moment later, as of a server that starts
 }
 
-// Wrong returns a *ParamError.
 func Wrong(name, text, hint string) error { return &ParamError{Name: name, Text: text, Hint: hint} }
 
-// Error implements error.
 func (e *ParamError) Error() string {
 	if e.Hint == "" {
 		return fmt.Sprintf("parameter %s: %s", e.Name, e.Text)

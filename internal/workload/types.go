@@ -102,7 +102,6 @@ func (w *Word) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Strings are words as texts.
 func Strings(words []Word) (list []string) {
 	for _, w := range words {
 		list = append(list, string(w))

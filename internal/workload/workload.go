@@ -137,10 +137,8 @@ type Failure struct {
 	Stdout, Stderr []byte
 }
 
-// Error implements error.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Lasting is the error of a run that fails alike when it is made again: its program is not there, or ended well without
@@ -150,10 +148,8 @@ type Lasting struct {
 	First bool // so only where no run of these levels has counted, as of an option that a program does not know
 }
 
-// Error implements error.
 func (l *Lasting) Error() string { return l.Err.Error() }
 
-// Unwrap returns Err.
 func (l *Lasting) Unwrap() error { return l.Err }
 
 // CannotStart is a program's error at its start: a *Lasting where there is no such program, or none that can be run.
@@ -169,8 +165,7 @@ func CannotStart(err error) error {
 // Pick is a response to be had from the output of a command.
 type Pick struct {
 	Name string
-	// json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu,
-	// max_rss
+	// json:PATH (RFC 9535), regex:EXPR with one group, or a measured one: wall, user, system, cpu, max_rss
 	From  string
 	Unit  string  // base unit of the response, AnyUnit where nobody has said
 	Scale float64 // the number found times Scale is in Unit; 1 unless the output has another unit

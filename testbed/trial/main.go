@@ -62,7 +62,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, nodes, irq, remedies, system, booted, record, live, cut, recover, ring or left")
+		cannot("name what to try: each, combine, kill, study, smt, nodes, irq, remedies, system, booted, record, live, cut, recover, ring or left")
 	}
 	if os.Args[1] == "sleep" { // in the name of a server
 		asleep()
@@ -85,8 +85,6 @@ func main() {
 		cut(number(args, 0))
 	case "smt":
 		smt()
-	case "emulate":
-		emulated()
 	case "nodes":
 		nodes()
 	case "irq":

@@ -45,7 +45,7 @@ func recorded() {
 	require("its sibling is idle", alone.Beside != nil && alone.Beside.Value < 0.3*alone.Run.Value, "%+v of %+v",
 		alone.Beside, alone.Run)
 
-	const group = controlGroups + "service"
+	const group = "/sys/fs/cgroup/service"
 	if err := os.MkdirAll(group+"/below", 0o755); err != nil {
 		cannot(err.Error())
 	}

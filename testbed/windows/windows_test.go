@@ -388,7 +388,6 @@ func (w *wine) commands(t *testing.T) {
 			{0, `"windows"`, "facts --format json"},
 			{2, `no Linux`, "facts --save host.txtar"},
 			{2, `Linux`, `check --root Z:` + w32(w.dir)},
-			{0, `Measurement|measured`, "facts --probe"},
 			{0, `Frequency policy`, "assess --quick --log-dir . --out - --out a.html --out a.json"},
 			{0, `Configuration HostlabPower`, "export dsc governor=performance"},
 			{2, `connection refused`, "assess --only service --out - --dsn postgres://x@127.0.0.1:1/d --for 1s"},

@@ -18,7 +18,6 @@ import (
 // of it outlives this process, so no journal has it.
 type emulation struct {
 	factor experiment.Factor
-	method emulate.Method
 	e      *emulate.Emulation
 	of     int // the first process of the service that is slowed down; 0: what this process starts
 	before emulate.Totals
@@ -59,13 +58,10 @@ func (m *emulation) start(ctx context.Context, s *experiment.Study) (err error) 
 
 // govern starts a governor for the processes that are slowed down.
 func (m *emulation) govern() (err error) {
-	if m.method, err = emulate.Choose(emulate.Method(m.factor.Emulate.Method), m.factor.Emulate.Slice, m.of); err != nil {
-		return err
-	}
 	if m.of == 0 {
-		m.e, err = emulate.Start(m.method)
+		m.e, err = emulate.Start()
 	} else {
-		m.e, err = emulate.StartFor(m.method, m.of)
+		m.e, err = emulate.StartFor(m.of)
 	}
 	return err
 }

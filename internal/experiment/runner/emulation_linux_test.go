@@ -27,7 +27,6 @@ func emulated(level, more string) string {
 name = "policy"
 emulate = "policy"
 levels = ["high-performance", "` + level + `"]
-method = "stop"
 ` + more + "\n"
 }
 

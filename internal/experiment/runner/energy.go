@@ -90,7 +90,6 @@ const powercap = "/sys/class/powercap"
 // minute; a wrap between two readings is seen, a second one would not be.
 const rereads = 20 * time.Second
 
-// zone is the counter of a package.
 type zone struct {
 	name string // package-0; package-0-die-1 where dies count by themselves
 	file string

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/delayfs"
 	"hostlab/internal/emulate"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result/store"
@@ -43,7 +44,6 @@ type guardRequest struct {
 	Left  string // registryAt
 }
 
-// startGuard starts the guard of a record.
 func startGuard(dir string, m *emulation) (*guard, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func endGuarded() {
 	if asks.Root != 0 {
 		emulate.Rescue(asks.Root)
 	}
-	_, _ = Sweep()
+	delayfs.Sweep()
 	aloneName, registryAt = asks.Alone, asks.Left
 	var only *alone // another experiment would take a level of ours for what there was
 	for range guardTries {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"hostlab/internal/emulate"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result/store"
 	"hostlab/internal/setting"
@@ -27,22 +26,16 @@ func registry(made bool) (store.Registry, error) {
 
 func registryBelow(dir string) store.Registry { return store.Registry(filepath.Join(dir, "live")) }
 
-// Left is a live experiment that has ended without putting everything back, as a power cut ends it; or a control group
-// in which an emulated clock has left processes, which are still kept to its quota.
+// Left is a live experiment that has ended without putting everything back, as a power cut ends it.
 type Left struct {
 	store.Registered
-	Slow    emulate.Left
 	Factors []string
 	Unknown error // why it is not known what is changed; nil: it is
 	Ours    bool  // this user's
 }
 
-// Leftovers lists what live experiments of this user and of root have left, and what any emulated clock has. One that
-// runs has left nothing.
+// Leftovers lists what live experiments of this user and of root have left. One that runs has left nothing.
 func Leftovers() (list []Left, err error) {
-	for _, l := range emulate.Leftovers() {
-		list = append(list, Left{Slow: l, Ours: emulate.Ours(l)})
-	}
 	own, err := registry(false)
 	if err != nil {
 		return nil, err

@@ -199,7 +199,6 @@ func (ls *levels) command(ctx context.Context, l *lever, args []string) (string,
 	return command(ctx, ls.dir, args, l.Timeout, levelMark(ls.store.Record().Experiment.ID))
 }
 
-// readAll reads the levels of all factors that can be read.
 func (ls *levels) readAll(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, l := range ls.levers {

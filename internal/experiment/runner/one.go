@@ -122,7 +122,6 @@ type measurement struct {
 	conditions conditions
 }
 
-// measure does the run.
 func (s *session) measure(ctx context.Context, r *result.Run, req workload.Request) (m measurement, err error) {
 	if err := s.emulation.begin(); err != nil {
 		return m, err

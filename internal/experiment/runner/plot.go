@@ -154,7 +154,6 @@ func (s *session) ranHere(block, plot int) bool {
 	})
 }
 
-// inForce reports a level that is not, where that can be read.
 func (s *session) inForce(ctx context.Context, l *lever, level, when string) error {
 	if l.Read == nil {
 		return nil

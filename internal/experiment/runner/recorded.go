@@ -129,7 +129,6 @@ func refit(x *result.Experiment, s *experiment.Study, m workload.Machine,
 	return fit, nil
 }
 
-// found names what a machine was found to be.
 func found(m *result.Machine, absent []result.Absent, places []result.Place) map[string]string {
 	out := map[string]string{}
 	for _, a := range absent {

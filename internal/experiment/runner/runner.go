@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/delayfs"
-	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
@@ -60,7 +58,6 @@ type system struct {
 	journal     string // directory of the settings' journal; "": the host's
 }
 
-// look is Look with the system's settings.
 func (sys *system) look(s *experiment.Study, f experiment.Factor) experiment.Here {
 	return look(sys.settings, s, f)
 }
@@ -106,13 +103,6 @@ func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
 	}
 	r := s.store.Record()
 	return analysis.Analyse(s.x, r.Runs, r.End), nil
-}
-
-// Sweep removes what killed runs leave outside of their records: groups that keep processes to a quota, whose
-// processes it brings back to where they were, and mounts that nobody answers for.
-func Sweep() ([]emulate.Left, error) {
-	delayfs.Sweep()
-	return emulate.Sweep()
 }
 
 // Restore puts back the levels that a killed experiment left. cfg.Study has to be
@@ -315,7 +305,6 @@ type Refused struct{ Err error }
 
 func (r *Refused) Error() string { return r.Err.Error() }
 
-// Unwrap returns Err.
 func (r *Refused) Unwrap() error { return r.Err }
 
 // Cleanup is what could not be put back or removed at the end.
@@ -323,5 +312,4 @@ type Cleanup struct{ Err error }
 
 func (c *Cleanup) Error() string { return c.Err.Error() }
 
-// Unwrap returns Err.
 func (c *Cleanup) Unwrap() error { return c.Err }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/testkit"
 	"hostlab/internal/workload/observe"
@@ -22,7 +21,7 @@ func TestServerOfEnvironment(t *testing.T) {
 	}
 	st := &experiment.Study{Harm: &experiment.Harm{}, Workload: experiment.Workload{Params: params}}
 	testkit.Is(t, d.Target(), testkit.Must(Service(t.Context(), st, ""))(t))
-	m := &emulation{method: emulate.Method("stop")}
+	m := &emulation{}
 	testkit.Fails(t, m.start(t.Context(), st), "does not tell whose processes")
 }
 

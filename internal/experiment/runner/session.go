@@ -214,7 +214,6 @@ func (s *session) runBlock(ctx context.Context) error {
 	return nil
 }
 
-// runPlot runs what is left of one of its plots.
 func (s *session) runPlot(ctx context.Context, p int, q []slot) error {
 	if s.x.Design.Kind == result.SplitPlot {
 		// A boot leaves no workload behind and nothing warm. So it is for plots that need

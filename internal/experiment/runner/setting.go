@@ -47,11 +47,7 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 				out[level] = why
 			}
 		case experiment.KindEmulated:
-			m := emulate.Method(f.Emulate.Method)
-			if s.Harm != nil && m == emulate.Group { // the service's own group decides, when its process is known
-				m = emulate.Stop
-			}
-			if _, err := emulate.Choose(m, f.Emulate.Slice, 0); err != nil {
+			if err := emulate.Usable(); err != nil {
 				out[level] = err.Error()
 			}
 		}

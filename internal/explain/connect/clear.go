@@ -11,9 +11,8 @@ import (
 // could have made.
 var errClear = errors.New("the server asks for the password in clear text")
 
-// unclear opens a connection for the driver of MariaDB and MySQL, through which no password goes in clear, unless
-// TLS begins in
-// it or the socket is of a server that root has installed. The driver itself sends it to any socket file
+// unclear opens a connection for the driver of MariaDB and MySQL, through which no password goes in clear, unless TLS
+// begins in it or the socket is of a server that root has installed. The driver itself sends it to any socket file
 // (caching_sha2_password), and to any server that sends a key (sha256_password).
 func (d *DSN) unclear(ctx context.Context, network, address, password string) (net.Conn, error) {
 	c, err := d.network(ctx, network, address)

@@ -62,8 +62,7 @@ func (g guarded) In(ctx context.Context, database string) (explain.Asker, error)
 }
 
 // start opens a session, whose answers are bounded. A server that was found gets a password only where it wants one,
-// and where
-// it is trusted. An error says if it is not.
+// and where it is trusted. An error says if it is not.
 func (d *DSN) start(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (g guarded,
 	err error) {
 	for _, s := range d.attempts() {
@@ -108,7 +107,6 @@ func (g guarded) Ask(ctx context.Context, q explain.Query) (rows []explain.Row, 
 	return g.Asker.Ask(ctx, q)
 }
 
-// opened opens a session.
 func (d *DSN) opened(ctx context.Context, open func(*DSN, context.Context) (explain.Asker, error)) (_ explain.Asker,
 	err error) {
 	defer d.answer.garbled(&err)

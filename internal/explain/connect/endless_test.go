@@ -138,9 +138,8 @@ func mariaRead(c io.Reader) []byte {
 	return next(c, int(head[0])|int(head[1])<<8|int(head[2])<<16)
 }
 
-// What answers at a socket need be no database. Whatever it sends without end, hostlab reads a bounded part of it
-// and says so
-// in one line that can be read.
+// What answers at a socket need be no database. Whatever it sends without end, hostlab reads a bounded part of it and
+// says so in one line that can be read.
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	const postgres, mysql = "host=127.0.0.1 user=u dbname=d sslmode=disable", "mysql://u@127.0.0.1/"

@@ -10,11 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// found is a server that nobody named: a process of this host that is called like one, which any user may start. It
-// is asked
-// without a password, as the account whom its socket file knows. It gets one only if it wants one, and if its socket
-// and its
-// account are root's or of the vendor's packages, and its program too: so says the kernel of the connection itself.
+// found is a server that nobody named: a process of this host that is called like one, which any user may start. It is
+// asked without a password, as the account whom its socket file knows. It gets one only if it wants one, and if its
+// socket and its account are root's or of the vendor's packages, and its program too: so says the kernel of the
+// connection itself.
 type found struct {
 	pid      int
 	file     string // of its socket

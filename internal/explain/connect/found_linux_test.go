@@ -106,8 +106,7 @@ var askMariaDB = map[string]func(io.ReadWriter){
 }
 
 // A process that listens like a database, and whose program is none of the vendor's, gets nothing that comes from a
-// password,
-// by whatever method it asks. One line says which process it is, and why it is not trusted.
+// password, by whatever method it asks. One line says which process it is, and why it is not trusted.
 func TestUntrusted(t *testing.T) {
 	for _, from := range []string{"files", "the environment", "a service"} {
 		for kind, asks := range map[string]map[string]func(io.ReadWriter){"postgresql": {}, "mariadb": askMariaDB,
@@ -195,9 +194,8 @@ func TestReplacedSocket(t *testing.T) {
 	}
 }
 
-// A server that was named gets no password in clear, nor under a key that it has just sent, unless TLS is asked for,
-// or the other
-// end is known to be one that root has installed.
+// A server that was named gets no password in clear, nor under a key that it has just sent, unless TLS is asked for, or
+// the other end is known to be one that root has installed.
 func TestClear(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	check := func(name, text string, speak func(io.ReadWriter)) {

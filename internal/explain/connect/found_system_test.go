@@ -50,10 +50,8 @@ func init() {
 }
 
 // Any user may have a process that is called and listens like a database: with a program of their own, one that was
-// deleted, one
-// that stands in the place of root's in a mount namespace, and root may start a program that they can change. None
-// gets root's
-// password.
+// deleted, one that stands in the place of root's in a mount namespace, and root may start a program that they can
+// change. None gets root's password.
 func TestStrangers(t *testing.T) {
 	testkit.Root(t)
 	const server = "/usr/sbin/mariadbd"

@@ -28,11 +28,10 @@ var sockets = map[string]*lazyre.Regexp{
 	"mysql":      lazyre.New(`/mysql[^/]*\.sock$`),
 }
 
-// Here names the server of a process on this host as its own client would reach it: through
-// its socket file, as the user who asks, or for MariaDB as the one whom ~/.my.cnf names. Root goes
-// there as the server's own account, which PostgreSQL knows by the socket ("peer"). Any user may run such a process,
-// so that
-// a password is kept back as found says.
+// Here names the server of a process on this host as its own client would reach it: through its socket file, as the
+// user who asks, or for MariaDB as the one whom ~/.my.cnf names. Root goes there as the server's own account, which
+// PostgreSQL knows by the socket ("peer"). Any user may run such a process, so that a password is kept back as found
+// says.
 func Here(kind string, pid int) (*DSN, error) {
 	form, ok := sockets[kind]
 	if !ok {

@@ -100,7 +100,6 @@ func (p *mariaParameter) Level(text string) (string, error) {
 	return v, nil
 }
 
-// Save implements Parameter.
 func (p *mariaParameter) Save(ctx context.Context) (was Saved, err error) {
 	if was.Of, err = p.which(ctx); err != nil {
 		return was, err
@@ -109,7 +108,6 @@ func (p *mariaParameter) Save(ctx context.Context) (was Saved, err error) {
 	return was, err
 }
 
-// which server this is.
 func (p *mariaParameter) which(ctx context.Context) (string, error) {
 	rows, err := p.ask(ctx, "select concat('port ', @@port, ', data in ', @@datadir)")
 	if err != nil || len(rows) == 0 {
@@ -130,7 +128,6 @@ func (p *mariaParameter) Read(ctx context.Context) (string, error) {
 	return p.kind.canonical(rows[0].Text(0))
 }
 
-// Set implements Parameter.
 func (p *mariaParameter) Set(ctx context.Context, level string, was Saved) (missed int, err error) {
 	level = cmp.Or(level, was.Value)
 	if err := p.write(ctx, level); err != nil {
@@ -142,7 +139,6 @@ func (p *mariaParameter) Set(ctx context.Context, level string, was Saved) (miss
 	return 0, nil
 }
 
-// Back implements Parameter.
 func (p *mariaParameter) Back(ctx context.Context, was Saved, levels []string, force bool) error {
 	of, err := p.which(ctx)
 	if err == nil {

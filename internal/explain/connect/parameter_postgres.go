@@ -188,7 +188,6 @@ func (p *pgParameter) Save(ctx context.Context) (was Saved, err error) {
 	return was, err
 }
 
-// which server this is.
 func (p *pgParameter) which(ctx context.Context) (string, error) {
 	rows, err := p.ask(ctx,
 		`select 'port ' || current_setting('port') || ', system ' || system_identifier from pg_control_system()`)

@@ -96,8 +96,7 @@ func (p *pgParameter) do(ctx context.Context, work func(context.Context, *pgx.Co
 }
 
 // open begins a session with the server itself: behind a pooler it would be seen neither which process has read the
-// files,
-// nor what is in force for others.
+// files, nor what is in force for others.
 func (p *pgParameter) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -21,9 +21,8 @@ import (
 	"hostlab/internal/trust"
 )
 
-// installed is how a server is known that root has installed: by the account that its packages make, and by the
-// names of its
-// program. Any user may start a program of that name, and have it listen.
+// installed is how a server is known that root has installed: by the account that its packages make, and by the names
+// of its program. Any user may start a program of that name, and have it listen.
 var installed = map[string]struct {
 	account  string
 	programs []string
@@ -35,8 +34,7 @@ var installed = map[string]struct {
 }
 
 // peerOf is the process that listens on the socket file at the other end, and its account, as the kernel keeps them
-// from
-// listen(2) on (SO_PEERCRED, unix(7)), also of one that has put another socket in its place. 0: of another PID
+// from listen(2) on (SO_PEERCRED, unix(7)), also of one that has put another socket in its place. 0: of another PID
 // namespace.
 func peerOf(c net.Conn) (*unix.Ucred, error) {
 	u, ok := c.(*net.UnixConn)
@@ -85,10 +83,8 @@ func (v *Vendor) peer(c net.Conn) int {
 const initPID = 1
 
 // doubt is why what is at the other end may not have a password in clear, as a clause: its account is neither root's
-// nor the
-// vendor's, nor ours; or its program is one that others could have written. nil: there is none. pid is the server's
-// process;
-// 0: the one that listens. file is the socket's.
+// nor the vendor's, nor ours; or its program is one that others could have written. nil: there is none. pid is the
+// server's process; 0: the one that listens. file is the socket's.
 func (v *Vendor) doubt(c net.Conn, file string, pid int) error {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		socket, err := otherEnd(tcp)
@@ -129,9 +125,8 @@ func (v *Vendor) stranger(uid int, whose string) error {
 	return fmt.Errorf("%s belongs to %s", whose, screen.Clean(trust.Account(uint32(uid)))) //nolint:gosec // a user ID
 }
 
-// program refuses a process whose account is a stranger's, or whose program is not one of the vendor's that lies
-// here where
-// only root writes: a script, a program of another mount namespace, one that was deleted or replaced.
+// program refuses a process whose account is a stranger's, or whose program is not one of the vendor's that lies here
+// where only root writes: a script, a program of another mount namespace, one that was deleted or replaced.
 func (v *Vendor) program(pid int) error {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

@@ -26,10 +26,8 @@ import (
 )
 
 // TestPooler: behind pgbouncer, which refuses or drops what a session asks for and gives each transaction to any
-// connection,
-// hostlab's questions read only and have their limits all the same. Nothing of them stays in the pool's connection,
-// so that
-// whoever comes next finds it as it was, a second run too.
+// connection, hostlab's questions read only and have their limits all the same. Nothing of them stays in the pool's
+// connection, so that whoever comes next finds it as it was, a second run too.
 func TestPooler(t *testing.T) {
 	testkit.Root(t)
 	s := testkit.Must(privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir()}))(t)
@@ -167,9 +165,8 @@ func TestUntoldState(t *testing.T) {
 	}
 }
 
-// TestThreadPool: a MariaDB whose threads serve one session after the other tells no thread of a session. Its
-// process is that
-// of its socket all the same, or over loopback the one that holds it.
+// TestThreadPool: a MariaDB whose threads serve one session after the other tells no thread of a session. Its process
+// is that of its socket all the same, or over loopback the one that holds it.
 func TestThreadPool(t *testing.T) {
 	s := testkit.Must(privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20,
 		Settings: map[string]string{"thread_handling": "pool-of-threads"}}))(t)

@@ -58,12 +58,10 @@ func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
 	return a, nil
 }
 
-// pgSession begins a session, and leaves one parameter of it at what the server has. direct: what the session was
-// asked to keep
-// to is so by its own word, and the process that serves it is the one that the server named at the login. Else a
-// pooler is
-// between, which may give each transaction to another process, and drop what a session asks for (pgbouncer.ini,
-// ignore_startup_parameters).
+// pgSession begins a session, and leaves one parameter of it at what the server has. direct: what the session was asked
+// to keep to is so by its own word, and the process that serves it is the one that the server named at the login. Else
+// a pooler is between, which may give each transaction to another process, and drop what a session asks for
+// (pgbouncer.ini, ignore_startup_parameters).
 func (d *DSN) pgSession(ctx context.Context, but string) (conn *pgx.Conn, direct bool, err error) {
 	c := d.Postgres.Copy()
 	maps.Copy(c.RuntimeParams, promised)
@@ -112,10 +110,9 @@ func (d *DSN) pgSecret(c *pgconn.Config) {
 	}
 }
 
-// pgClear keeps the password from what asks for it in clear (AuthenticationCleartextPassword), unless it goes
-// through TLS or to
-// the socket of a server that root has installed. libpq's own word for this is require_auth, which pgx reads when the
-// connection is there.
+// pgClear keeps the password from what asks for it in clear (AuthenticationCleartextPassword), unless it goes through
+// TLS or to the socket of a server that root has installed. libpq's own word for this is require_auth, which pgx reads
+// when the connection is there.
 func pgClear(opportunistic bool) func(context.Context, *pgconn.Config, net.Conn) (net.Conn, error) {
 	return func(_ context.Context, c *pgconn.Config, conn net.Conn) (net.Conn, error) {
 		secured, isTLS := conn.(interface{ NetConn() net.Conn })

@@ -12,8 +12,7 @@ var (
 	mssqlServer = explain.Query{Name: "server",
 		SQL: `select cast(serverproperty('ProductVersion') as varchar(64)), cast(serverproperty('Edition') as varchar(64)), suser_sname(), has_perms_by_name(null, null, 'VIEW SERVER STATE')`}
 	// By the names that host.ServerSetting has. Of trace flags, 3979 alone decides how commits reach the device; those
-	// that
-	// mssql.conf names besides are answered with none. DBCC gives rows only where it is executed from a text.
+	// that mssql.conf names besides are answered with none. DBCC gives rows only where it is executed from a text.
 	mssqlPlatform = explain.Query{Name: "platform", SQL: `set nocount on;
  declare @flags table (flag int, status int, everywhere int, here int);
  insert into @flags exec ('dbcc tracestatus (3979) with no_infomsgs');

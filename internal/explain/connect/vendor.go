@@ -29,8 +29,7 @@ type Vendor struct {
 	// What to grant to a user who may not watch the server, or not work on it; may be empty.
 	watching, working string
 	// One of these connects: the second is that of a driver of database/sql, and first are statements that its sessions
-	// begin
-	// with. Both nil: this program lacks the driver.
+	// begin with. Both nil: this program lacks the driver.
 	connect   func(ctx context.Context, d *DSN) (explain.Asker, error)
 	connector func(d *DSN) (driver.Connector, error)
 	first     []string
@@ -38,12 +37,10 @@ type Vendor struct {
 	source    func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
 	parameter func(ctx context.Context, d *DSN, name string) (Parameter, error) // nil: they cannot be varied
 	// tag is the build tag that adds the driver, and size what it adds; "": every program has it. A file with that tag
-	// sets
-	// connector. Windows has SQL Server's without it.
+	// sets connector. Windows has SQL Server's without it.
 	tag, size string
 }
 
-// The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
 		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "13 to 18",
@@ -97,7 +94,6 @@ func Lacking() string {
 		"' adds them."
 }
 
-// Vendors returns all of them.
 func Vendors() []*Vendor { return []*Vendor{Postgres, MariaDB, sqlServer, oracle} }
 
 // Forms are the DSNs that are understood.

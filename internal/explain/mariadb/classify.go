@@ -55,9 +55,8 @@ func (s *Source) classify(command, state string) (part explain.PartName, event s
 	return part, event, background
 }
 
-// working are the commands of sessions that run something (command_name in sql/sql_parse.cc of MariaDB 11.4 and
-// MySQL 8.4, and
-// what a killed session shows).
+// working are the commands of sessions that run something (command_name in sql/sql_parse.cc of MariaDB 11.4 and MySQL
+// 8.4, and what a killed session shows).
 var working = []string{"Query", "Execute", "Prepare", "Fetch", "Bulk_execute", "Stmt bulk execute", "Long Data",
 	"Close stmt", "Reset stmt",
 	"Init DB", "Field List", "Create DB", "Drop DB", "Refresh", "Shutdown", "Statistics", "Processlist", "Kill",

@@ -217,7 +217,6 @@ func (s *Source) Look(ctx context.Context, until time.Time, mean time.Duration) 
 	return shots, true
 }
 
-// shot looks once.
 func (s *Source) shot() (shot explain.Snapshot) {
 	l, now := s.looks, time.Now()
 	if !l.last.IsZero() {

@@ -53,7 +53,6 @@ var (
  where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
 )
 
-// Source implements explain.Source.
 type Source struct {
 	explain.Asked
 	maria bool
@@ -190,11 +189,9 @@ func account(user string) string {
 // they do.
 var Comms = []string{"maria", "mysql", "one_connection", "connection"}
 
-// local finds out whether the server's threads are ours to read: the one that serves
-// us must be there under the number that the server tells, and belong to it. In a pool a thread serves one session
-// after the
-// other, so that none has an account of its own: MariaDB tells no numbers then, and Percona those of running
-// statements.
+// local finds out whether the server's threads are ours to read: the one that serves us must be there under the number
+// that the server tells, and belong to it. In a pool a thread serves one session after the other, so that none has an
+// account of its own: MariaDB tells no numbers then, and Percona those of running statements.
 func (s *Source) local(ctx context.Context, here bool, handling string) {
 	if here {
 		s.server = s.Peer()

@@ -14,10 +14,8 @@ import (
 type Asker struct {
 	Conn *pgx.Conn
 	// Direct is set where nothing is between us and the process that serves us. Queries are then prepared the first
-	// time, as
-	// to parse and plan one anew takes twice as long (PostgreSQL 15). Behind a pooler a statement with a name would
-	// stay in a
-	// connection that others use next.
+	// time, as to parse and plan one anew takes twice as long (PostgreSQL 15). Behind a pooler a statement with a name
+	// would stay in a connection that others use next.
 	Direct bool
 	// Within is what each question's transaction begins with, where the session itself keeps to nothing; "": it does.
 	Within string

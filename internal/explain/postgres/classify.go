@@ -7,12 +7,10 @@ import (
 	"hostlab/internal/explain"
 )
 
-// Classify says what a session does that pg_stat_activity shows so: the part of the
-// time, and the event as TYPE:NAME. Names of events
-// are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does
-// not count. A session that tells no state (track_activities is off for its role or database), or one of a later
-// version,
-// shows its waits, and not whether it waits for its client within a transaction.
+// Classify says what a session does that pg_stat_activity shows so: the part of the time, and the event as TYPE:NAME.
+// Names of events are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does not count. A
+// session that tells no state (track_activities is off for its role or database), or one of a later version, shows its
+// waits, and not whether it waits for its client within a transaction.
 func Classify(state, kind, event string) (part explain.PartName, name string) {
 	name = kind + ":" + event
 	switch {

@@ -32,7 +32,6 @@ type findings struct {
 	totals *explain.Totals
 }
 
-// set begins a finding of a setting.
 func (f *findings) set(parameter string, part explain.PartName) explain.Finding {
 	return explain.Finding{Parameter: parameter, Part: part, Value: f.setting(parameter)}
 }
@@ -64,7 +63,6 @@ func (f *findings) share(seconds float64) *float64 {
 	return result.Finite(max(0, min(1, seconds/f.Busy)))
 }
 
-// in are the seconds of events.
 func (f *findings) in(names ...string) (sum float64) {
 	for _, e := range f.Events {
 		for _, n := range names {

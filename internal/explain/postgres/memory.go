@@ -385,7 +385,6 @@ func (m *memory) settle(moved func(pid int64) bool) {
 	}
 }
 
-// processes are those of clients, and all others.
 func (m *memory) processes() (clients, others []int64) {
 	for pid, b := range m.backends {
 		if b.kind == client && pid != m.own {

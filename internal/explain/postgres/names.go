@@ -82,7 +82,6 @@ func (s *Source) runs(ctx context.Context, texts bool) ([]explain.Row, error) {
 	return s.names.rows, nil
 }
 
-// Name implements explain.Names.
 func (s *Source) Name(ctx context.Context, texts bool) (n explain.Naming, err error) {
 	rows, err := s.runs(ctx, texts)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/proc"
 )
 
-// Source implements explain.Source.
 type Source struct {
 	explain.Asked
 	number int // 150004

@@ -59,7 +59,6 @@ var waiting = explain.Query{Name: "waiting",
 var backends = explain.Query{Name: "backends",
 	SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`, Most: explain.Sessions}
 
-// activity is what sessions do.
 func (v *version) activity() explain.Query {
 	return explain.Query{Name: "activity", Most: explain.Sessions, SQL: `select pid, coalesce(state, ''),
  coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + v.leader + `,

@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/explain"
 )
 
-// Tell implements explain.Tells.
 func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 	rows, err := s.put(ctx, s.tell())
 	t := explain.TellingOf(rows)
@@ -29,7 +28,6 @@ func (s *Source) Tell(ctx context.Context) (explain.Telling, error) {
 	return t, err
 }
 
-// Answered implements explain.Answered.
 func (s *Source) Answered() (explain.Telling, time.Time) { return s.told.answer, s.told.at }
 
 // spoken are the settings that its counters speak of.

@@ -71,7 +71,6 @@ type event struct {
 	since, until time.Time
 }
 
-// made is a host.
 type made struct {
 	name    string
 	machine *machine
@@ -223,7 +222,6 @@ func (m Maker) assessment(ctx context.Context, l *looks, h *made, at time.Time) 
 	return a, nil
 }
 
-// plan decides who is what.
 func (m Maker) plan() ([]*made, *Planted) {
 	var hosts []*made
 	by := map[string][]*made{}

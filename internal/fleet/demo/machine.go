@@ -71,7 +71,6 @@ type state struct {
 	effect load
 }
 
-// fault is one that a host may have.
 type fault struct {
 	state
 	on    string // prefix of the hosts

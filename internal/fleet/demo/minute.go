@@ -126,7 +126,6 @@ func clocked(l load) float64   { return or(l.clock) }
 func late(l load) float64      { return 1 / or(l.work) }
 func committed(l load) float64 { return or(l.commit) }
 
-// or is a share that may be left at 1.
 func or(share float64) float64 {
 	if share == 0 {
 		return 1

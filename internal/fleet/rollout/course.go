@@ -32,7 +32,6 @@ type Verified struct {
 // State is where a host of a plan stands.
 type State string
 
-// The states.
 const (
 	Waiting  State = "waiting"  // it is not known to have the change
 	Has      State = "has it"   // verify says that it is as set

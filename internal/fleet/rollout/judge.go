@@ -16,7 +16,6 @@ import (
 // Verdict is what a gate says.
 type Verdict string
 
-// The verdicts.
 const (
 	Harm      Verdict = "harm"
 	Better    Verdict = "better"
@@ -27,7 +26,6 @@ const (
 // Policy is when a roll-out goes on.
 type Policy string
 
-// The policies.
 const (
 	UnlessHarm   Policy = "unless-harm"
 	OnlyIfBetter Policy = "only-if-better"

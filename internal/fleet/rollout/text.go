@@ -52,7 +52,6 @@ func (p *Plan) effects() (text string) {
 	return text
 }
 
-// next are the commands that a wave takes.
 func (p *Plan) next(wave int, t Typed) document.Commands {
 	return document.Commands{
 		{Why: "on " + named(p.Waves[wave-1].Hosts) + p.effects(), Line: p.set()},

@@ -161,7 +161,6 @@ func (in *Intake) keep(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the store.
 func (in *Intake) Close() error {
 	if s := cmp.Or(in.Store, in.made); s != nil {
 		return s.Close()

@@ -44,7 +44,6 @@ func (s *Store) Plans(ctx context.Context, most int) (list []*fleet.Document, al
 	return list, all, err
 }
 
-// Plan is a plan by its hash.
 func (s *Store) Plan(ctx context.Context, hash string) (*fleet.Document, error) {
 	body, err := s.Body(ctx, hash)
 	if err != nil {

@@ -177,7 +177,6 @@ func (t tx) replace(ctx context.Context, p spans, key string, before, after []sp
 // at once so many rows are inserted: each engine takes 32,000 values a statement.
 const atOnce = 500
 
-// many inserts rows.
 func (t tx) many(ctx context.Context, table, columns string, rows [][]any) error {
 	for part := range slices.Chunk(rows, atOnce) {
 		row := "(?" + strings.Repeat(", ?", len(part[0])-1) + ")"

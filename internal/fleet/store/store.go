@@ -149,9 +149,17 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err := s.again(ctx, isBusy, func() error { return s.db.PingContext(ctx) }); err != nil {
 		return s.problem(err)
 	}
-	p, err := s.provider()
+	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
+	}
+	dialect := goose.DialectSQLite3
+	if s.postgres != nil {
+		dialect = goose.DialectPostgres
+	}
+	p, err := goose.NewProvider(dialect, s.db, files)
+	if err != nil {
+		return s.problem(err)
 	}
 	have, want, err := p.GetVersions(ctx)
 	if err != nil {
@@ -194,29 +202,6 @@ func failure(err error) int {
 	return 0
 }
 
-func (s *Store) provider() (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	dialect := goose.DialectSQLite3
-	if s.postgres != nil {
-		dialect = goose.DialectPostgres
-	}
-	p, err := goose.NewProvider(dialect, s.db, files)
-	return p, s.problem(err)
-}
-
-// Version is that of the store's tables.
-func (s *Store) Version(ctx context.Context) (int64, error) {
-	p, err := s.provider()
-	if err != nil {
-		return 0, err
-	}
-	v, err := p.GetDBVersion(ctx)
-	return v, s.problem(err)
-}
-
 // gate is the number of PostgreSQL's advisory lock by which one program at a time makes tables.
 const gate = 0x686f73746c6162
 
@@ -238,7 +223,6 @@ func (s *Store) alone(ctx context.Context, work func() error) error {
 	return errors.Join(err, unlocked)
 }
 
-// Close ends it.
 func (s *Store) Close() error { return s.db.Close() }
 
 // refusals are PostgreSQL's codes for a role, a password and a database that it does not accept.

@@ -3,20 +3,15 @@
 //
 // A record is JSON lines. The first is the head, every other one a burst:
 //
-//	{"schema":1,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"scheduler events"}
-//	{"cpu":0,"at":0.0125,"busy":0.0602,"idle":0.0410}
-//
-// Times are in seconds; at counts from the start of the record. The bursts of one
-// CPU follow each other without a hole: at + busy + idle is the next one's at. Those
-// of different CPUs may stand in any order. A CPU of the head without a burst idled.
-//
-// A record of schema 2 is a sample: the bursts that began in windows, each in full
-// length. What lies between them is no hole. Its head says how long all took, which
-// share lay in windows, and how busy the CPUs were; and whose share of a burst
-// service gives.
-//
-//	{"schema":2,...,"length":60,"seen":0.12,"load":0.31,"lost":0,"service":"unit:postgresql"}
+//	{"schema":2,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","cpus":[0,1],"source":"scheduler events",
+//	 "length":60,"seen":0.12,"load":0.31,"service":"unit:postgresql"}
 //	{"cpu":0,"at":0.0125,"busy":0.0602,"idle":0.0410,"service":0.83}
+//
+// Times are in seconds; at counts from the start of the record. The bursts are those that
+// began in windows, each in full length; what lies between them is not known. Those of one
+// CPU stand in the order of their time, those of different CPUs in any. A CPU of the head
+// without a burst idled. The head says how long all took, which share of that lay in
+// windows, how busy the CPUs were, and whose share of a burst service gives.
 package burstlog
 
 import (
@@ -26,18 +21,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
-
-	"hostlab/internal/lazyre"
 )
 
-// Schema is the version of the form, Sampled that of one with windows, and Kind what
-// its head says.
+// Schema is the version of the form, and Kind what its head says.
 const (
-	Schema  = 1
-	Sampled = 2
-	Kind    = "hostlab-bursts"
+	Schema = 2
+	Kind   = "hostlab-bursts"
 )
 
 // MaxLost is the share of lost bursts from which on a record is refused: they are not
@@ -46,17 +36,15 @@ const MaxLost = 0.01
 
 // Head describes a record.
 type Head struct {
-	Schema  int       `json:"schema"`
-	Kind    string    `json:"kind"`
-	Started time.Time `json:"started"`
-	// Interval is the time between the looks that the lengths were read from, in
-	// seconds: shorter bursts than that are not in it. 0 says that every switch was seen.
-	Interval float64 `json:"interval"`
-	CPUs     []int   `json:"cpus"`
-	Source   string  `json:"source"` // what the bursts were read from
-	// The rest is of samples.
+	Schema   int       `json:"schema"`
+	Kind     string    `json:"kind"`
+	Started  time.Time `json:"started"`
+	Interval float64   `json:"interval"` // always 0: every switch was seen
+	CPUs     []int     `json:"cpus"`
+	Source   string    `json:"source"` // what the bursts were read from
+
 	Length  float64 `json:"length,omitempty"`  // s from the first window to the last
-	Seen    float64 `json:"seen,omitempty"`    // share of Length that lay in windows, above 0; 0: no sample
+	Seen    float64 `json:"seen,omitempty"`    // share of Length that lay in windows, above 0
 	Load    float64 `json:"load,omitempty"`    // busy share of all CPUs, counted
 	Lost    uint64  `json:"lost,omitempty"`    // bursts for which the recorder had no room
 	Service string  `json:"service,omitempty"` // whose share of bursts is given
@@ -67,7 +55,7 @@ type Burst struct {
 	CPU  int     `json:"cpu"`
 	At   float64 `json:"at"`   // s from the start of the record
 	Busy float64 `json:"busy"` // s
-	Idle float64 `json:"idle"` // s; 0 only where the record of the CPU ends
+	Idle float64 `json:"idle"` // s
 	// Service is the share of Busy that the head's service ran, 0 to 1.
 	Service float64 `json:"service,omitempty"`
 }
@@ -81,30 +69,19 @@ const (
 // numbered sets schema and kind.
 func (h Head) numbered() Head {
 	h.Schema, h.Kind = Schema, Kind
-	if h.Seen > 0 {
-		h.Schema = Sampled
-	}
 	return h
 }
-
-func (h Head) sampled() bool { return h.Schema == Sampled }
 
 func (h Head) validate() error {
 	switch {
 	case h.Kind != Kind:
 		return fmt.Errorf("kind is %q; a record of bursts begins with a line of kind %q", h.Kind, Kind)
-	case h.Schema != Schema && h.Schema != Sampled:
-		return fmt.Errorf("schema is %d; this version reads %d and %d", h.Schema, Schema, Sampled)
-	case h.sampled() != (h.Seen > 0) || !h.sampled() && (h.Length != 0 || h.Load != 0 || h.Lost != 0):
-		return fmt.Errorf(
-			"seen is %g, length %g, load %g and lost %d: a record of schema %d has none of them, and one of schema %d has seen",
-			h.Seen, h.Length, h.Load, h.Lost, Schema, Sampled)
-	case !(h.Seen >= 0 && h.Seen <= 1) || !(h.Load >= 0 && h.Load <= 1):
-		return fmt.Errorf("seen is %g and load %g; they are shares, 0 to 1", h.Seen, h.Load)
-	case h.sampled() && !(h.Length > 0 && h.Length <= maxLength):
+	case h.Schema != Schema:
+		return fmt.Errorf("schema is %d; this version reads %d", h.Schema, Schema)
+	case !(h.Seen > 0 && h.Seen <= 1) || !(h.Load >= 0 && h.Load <= 1):
+		return fmt.Errorf("seen is %g and load %g; they are shares, 0 to 1, and seen is above 0", h.Seen, h.Load)
+	case !(h.Length > 0 && h.Length <= maxLength):
 		return fmt.Errorf("length is %g s; it must be above 0 and at most %d s", h.Length, maxLength)
-	case !(h.Interval >= 0 && h.Interval <= 60):
-		return fmt.Errorf("interval is %g s; it must be 0 to 60 s", h.Interval)
 	case len(h.CPUs) == 0:
 		return errors.New("cpus is empty; it lists the CPUs that were watched")
 	case len(h.CPUs) > maxCPUs:
@@ -136,35 +113,24 @@ func (b Burst) validate() error {
 
 // follower checks that the bursts of one CPU follow each other.
 type follower struct {
-	end    float64 // at + busy + idle of the last burst
-	any    bool
-	closed bool // its last burst had no idle time after it
+	end float64 // at + busy + idle of the last burst
+	any bool
 }
 
-// slack is how far times may be off: clocks are read one after the other, and
-// numbers are rounded. Looks at intervals can be off by one of them.
-func slack(h Head) float64 { return max(50e-6, h.Interval) }
+// slack is how far times may be off, s: clocks are read one after the other, and numbers are
+// rounded.
+const slack = 50e-6
 
-// follow returns the length of a hole before b, 0 without.
-func (f *follower) follow(h Head, b Burst) (hole float64, err error) {
-	switch tolerance := slack(h); {
-	case !f.any: // what a CPU did before its first burst is idle time that nobody measured
-	case b.At < f.end-tolerance:
-		return 0, fmt.Errorf(
+func (f *follower) follow(b Burst) error {
+	// What a CPU did before its first burst is idle time that nobody measured.
+	if f.any && b.At < f.end-slack {
+		return fmt.Errorf(
 			"cpu %d: a burst at %s begins before the one before it, with its idle time, ends at %s: they overlap or "+
 				"are out of order",
 			b.CPU, seconds(b.At), seconds(f.end))
-	case b.At > f.end+tolerance:
-		hole = b.At - f.end
 	}
-	if h.sampled() {
-		hole = 0
-	} else if f.closed && hole == 0 {
-		return 0, fmt.Errorf("cpu %d: idle is 0 s before the burst at %s; join the two, or give the idle time between them",
-			b.CPU, seconds(b.At))
-	}
-	f.any, f.end, f.closed = true, b.At+b.Busy+b.Idle, b.Idle == 0
-	return hole, nil
+	f.any, f.end = true, b.At+b.Busy+b.Idle
+	return nil
 }
 
 func seconds(s float64) string {
@@ -174,52 +140,29 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.7g s", s)
 }
 
-var (
-	emulated = lazyre.New(`clock emulated as ([^\s,;]+)`)
-	waiting  = lazyre.New(`(?i)\bwait(s|ed|ing)?\b`)
-)
-
-// EmulatedPolicy is the power policy that slowed the clock on which the bursts were
-// made, as the head's source tells it, or "" where nothing did. Lengths from such a
-// clock are not work at full speed: a prediction would slow them down twice.
-func (h Head) EmulatedPolicy() string {
-	m := emulated.FindStringSubmatch(h.Source)
-	if m == nil || slices.Contains([]string{"none", "high-performance", "performance"}, m[1]) {
-		return ""
-	}
-	return m[1]
-}
-
-// Waits tells whether the source says that bursts hold waiting besides computing.
-func (h Head) Waits() bool { return waiting.MatchString(h.Source) }
-
 // Writer writes a record. It refuses what Read would refuse, so that a recorder
 // finds its own mistakes. It is not safe for concurrent use.
 type Writer struct {
-	head Head
 	out  *bufio.Writer
 	enc  *json.Encoder
 	last map[int]*follower
 }
 
-// NewWriter writes the head, whose schema and kind it sets: a head with Seen is that of a
-// sample.
+// NewWriter writes the head, whose schema and kind it sets.
 func NewWriter(w io.Writer, head Head) (*Writer, error) {
 	head = head.numbered()
 	if err := head.validate(); err != nil {
 		return nil, fmt.Errorf("record of bursts: %w", err)
 	}
 	out := bufio.NewWriter(w)
-	r := &Writer{head: head, out: out, enc: json.NewEncoder(out), last: map[int]*follower{}}
+	r := &Writer{out: out, enc: json.NewEncoder(out), last: map[int]*follower{}}
 	for _, c := range head.CPUs {
 		r.last[c] = &follower{}
 	}
 	return r, r.enc.Encode(head)
 }
 
-// Write appends a burst. A hole before it is written as it is: a recorder that
-// missed something must not hide it. Bursts reach the file at Flush, or when the
-// buffer is full.
+// Write appends a burst. It reaches the file at Flush, or when the buffer is full.
 func (r *Writer) Write(b Burst) error {
 	f, ok := r.last[b.CPU]
 	if !ok {
@@ -228,7 +171,7 @@ func (r *Writer) Write(b Burst) error {
 	if err := b.validate(); err != nil {
 		return fmt.Errorf("record of bursts: cpu %d: %w", b.CPU, err)
 	}
-	if _, err := f.follow(r.head, b); err != nil {
+	if err := f.follow(b); err != nil {
 		return fmt.Errorf("record of bursts: %w", err)
 	}
 	return r.enc.Encode(b)

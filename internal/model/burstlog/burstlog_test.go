@@ -18,7 +18,7 @@ import (
 	"hostlab/internal/testkit"
 )
 
-const head = `{"schema":1,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test"}` + "\n"
+const head = `{"schema":2,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test","length":0.12,"seen":1}` + "\n"
 
 func TestRead(t *testing.T) {
 	r := testkit.Must(burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":0.06,"idle":0.04}
@@ -26,9 +26,8 @@ func TestRead(t *testing.T) {
 {"cpu":0,"at":0.1,"busy":0.02,"idle":0}
 `)))(t)
 	testkit.Same(t, []float64{0.06, 0.03, 0.02}, r.Busy)
-	testkit.Same(t, []float64{0.04, 0.05}, r.Idle)
-	if math.Abs(r.Span-0.12) > 1e-12 || r.Active != 2 || len(r.Warnings) != 0 {
-		t.Errorf("span %v, active %d, warnings %q", r.Span, r.Active, r.Warnings)
+	if math.Abs(r.Span-0.12) > 1e-12 || r.Active != 2 {
+		t.Errorf("span %v, active %d", r.Span, r.Active)
 	}
 	if got, want := r.Load(), 0.11/0.24; math.Abs(got-want) > 1e-12 {
 		t.Errorf("load %v, expected %v", got, want)
@@ -53,9 +52,8 @@ func TestReadRefuses(t *testing.T) {
 		{"empty", "", "it is empty"},
 		{"no head", burst, "line 1: not a record of bursts"},
 		{"binary", "\x00\x01\x02", "line 1: not a record of bursts"},
-		{"other kind", `{"schema":1,"kind":"x","cpus":[0]}`, `line 1: kind is "x"`},
-		{"schema", strings.Replace(head, `"schema":1`, `"schema":9`, 1), "line 1: schema is 9; this version reads 1"},
-		{"interval", strings.Replace(head, `"interval":0`, `"interval":-1`, 1), "line 1: interval is -1 s; it must be 0 to 60 s"},
+		{"other kind", `{"schema":2,"kind":"x","cpus":[0]}`, `line 1: kind is "x"`},
+		{"schema", strings.Replace(head, `"schema":2`, `"schema":9`, 1), "line 1: schema is 9; this version reads 2"},
 		{"no CPUs", strings.Replace(head, `[0,1]`, `[]`, 1), "line 1: cpus is empty"},
 		{"CPU twice", strings.Replace(head, `[0,1]`, `[1,1]`, 1), "line 1: cpus: 1 is negative or there twice"},
 		{"only a head", head, "no burst"},
@@ -76,8 +74,6 @@ func TestReadRefuses(t *testing.T) {
 		{"two values", head + `{"cpu":0,"at":0,"busy":1,"idle":1} {}`, "line 2: more than one JSON value"},
 		{"overlap", head + burst + `{"cpu":0,"at":0.08,"busy":0.01,"idle":0.01}`, "line 3: cpu 0: a burst at 80 ms begins before the one before it, with its idle time, ends at 100 ms"},
 		{"out of order", head + `{"cpu":0,"at":5,"busy":0.06,"idle":0.04}` + "\n" + burst, "line 3: cpu 0: a burst at 0 s begins before"},
-		{"not joined", head + `{"cpu":0,"at":0,"busy":0.06,"idle":0}` + "\n" + `{"cpu":0,"at":0.06,"busy":0.01,"idle":0.01}`, "line 3: cpu 0: idle is 0 s before the burst at 60 ms"},
-		{"gap", head + burst + `{"cpu":0,"at":0.3,"busy":0.05,"idle":0.05}`, "cpu 0: a gap of 200 ms after 100 ms; 50 % of its time is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			testkit.Refused(burstlog.Read(strings.NewReader(c.text)))(t, c.want)
@@ -85,40 +81,26 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func TestSmallGapsAreCutOut(t *testing.T) {
-	r := testkit.Must(burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":1,"idle":1}
-{"cpu":0,"at":2.05,"busy":1,"idle":1}`)))(t)
-	want := []string{"gaps of up to 50 ms in all were cut out of the record, on 1 of 1 CPUs"}
-	testkit.Same(t, want, r.Warnings)
-}
-
-func TestCoarseRecordsAreWarnedOf(t *testing.T) {
-	r, err := burstlog.Read(strings.NewReader(strings.Replace(head, `"interval":0`, `"interval":1`, 1) + `{"cpu":0,"at":0,"busy":1,"idle":1}`))
-	if err != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "at intervals of 1 s") {
-		t.Errorf("%v, %v", r, err)
-	}
-}
-
 // TestRoundTrip writes bursts that follow each other and reads the same back.
 func TestRoundTrip(t *testing.T) {
 	testkit.Check(t, rapid.Check, func(t *rapid.T) {
-		h := burstlog.Head{Started: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "started"), 0).UTC(), CPUs: []int{0, 3}, Source: "rapid"}
+		h := burstlog.Head{Started: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "started"), 0).UTC(), CPUs: []int{0, 3}, Source: "rapid", Length: 1, Seen: 1}
 		var file bytes.Buffer
 		w := testkit.Must(burstlog.NewWriter(&file, h))(t)
 		length := rapid.Float64Range(1e-6, 100)
 		end := map[int]float64{}
-		var busy, idle []float64
+		var busy []float64
 		for range rapid.IntRange(1, 50).Draw(t, "n") {
 			b := burstlog.Burst{CPU: rapid.SampledFrom(h.CPUs).Draw(t, "cpu"), Busy: length.Draw(t, "busy"), Idle: length.Draw(t, "idle")}
 			b.At = end[b.CPU]
 			end[b.CPU] += b.Busy + b.Idle
-			busy, idle = append(busy, b.Busy), append(idle, b.Idle)
+			busy = append(busy, b.Busy)
 			testkit.OK(t, w.Write(b))
 		}
 		testkit.OK(t, w.Flush())
 		r := testkit.Must(burstlog.Read(&file))(t)
-		if diff := cmp.Diff(busy, r.Busy) + cmp.Diff(idle, r.Idle); diff != "" || len(r.Warnings) > 0 {
-			t.Fatal(diff, r.Warnings)
+		if diff := cmp.Diff(busy, r.Busy); diff != "" {
+			t.Fatal(diff)
 		}
 		if l := r.Load(); !(l > 0 && l <= 1) {
 			t.Fatalf("load %v", l)
@@ -129,7 +111,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestWriterRefuses(t *testing.T) {
 	testkit.Refused(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}))(t, "", "a head without CPUs was taken")
-	w := testkit.Must(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}}))(t)
+	w := testkit.Must(burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}, Length: 1, Seen: 1}))(t)
 	for _, b := range []burstlog.Burst{{CPU: 1, Busy: 1}, {Busy: math.NaN(), Idle: 1}, {Busy: 1, Idle: math.Inf(1)}, {At: -1, Busy: 1}} {
 		testkit.Fails(t, w.Write(b), "", b, "was taken")
 	}
@@ -146,7 +128,7 @@ func TestManyBursts(t *testing.T) {
 		bursts = append(bursts, b)
 		sum, at = sum+b.Busy, at+b.Busy+b.Idle
 	}
-	r := testkit.Must(burstlog.New(burstlog.Head{CPUs: []int{0}}, bursts))(t)
+	r := testkit.Must(burstlog.New(burstlog.Head{CPUs: []int{0}, Length: 1, Seen: 1}, bursts))(t)
 	d := r.Open("many").Slice
 	if mean := sum / 54321; len(d.Values) != 5000 || !cmp.Equal(d.Mean, mean, cmpopts.EquateApprox(1e-3, 0)) {
 		t.Errorf("%d values, mean %v, expected %v", len(d.Values), d.Mean, mean)
@@ -165,7 +147,7 @@ func FuzzRead(f *testing.F) {
 		if l := r.Load(); !(l > 0 && l <= 1) {
 			t.Errorf("load %v", l)
 		}
-		for _, b := range append(r.Busy, r.Idle...) {
+		for _, b := range r.Busy {
 			if !(b > 0) {
 				t.Errorf("a length of %v", b)
 			}
@@ -173,31 +155,13 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func TestSource(t *testing.T) {
-	for _, c := range []struct {
-		source, policy string
-		waits          bool
-	}{
-		{"workload dialog, on the host's own clock", "", false},
-		{"workload dialog, on a clock emulated as high-performance", "", false},
-		{"workload dialog, on a clock emulated as none, waiting for locks included", "", true},
-		{"workload dialog, on a clock emulated as balanced-rs1, 50 %", "balanced-rs1", false},
-		{"steps; bursts hold waits for a CPU", "", true},
-	} {
-		r := testkit.Must(burstlog.Read(strings.NewReader(strings.Replace(head, `"source":"test"`, `"source":"`+c.source+`"`, 1) + `{"cpu":0,"at":0,"busy":1,"idle":1}`)))(t)
-		if r.EmulatedPolicy() != c.policy || r.Waits() != c.waits || (len(r.Warnings) > 0) != c.waits {
-			t.Errorf("%+v: policy %q, waits %v, %q", c, r.EmulatedPolicy(), r.Waits(), r.Warnings)
-		}
-	}
-}
-
 const sampled = `{"schema":2,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test","length":60,"seen":0.1,"load":0.3,"lost":1,"service":"pid:1"}` + "\n"
 
 // Between the windows of a sample are no holes, and its load is what was counted.
 func TestSample(t *testing.T) {
 	r := testkit.Must(burstlog.Read(strings.NewReader(sampled + `{"cpu":0,"at":1,"busy":0.06,"idle":0.04,"service":0.5}` + "\n" + many(100))))(t)
-	if len(r.Warnings) != 0 || r.Load() != 0.3 || r.Span != 60 {
-		t.Errorf("warnings %q, load %v, span %v", r.Warnings, r.Load(), r.Span)
+	if r.Load() != 0.3 || r.Span != 60 {
+		t.Errorf("load %v, span %v", r.Load(), r.Span)
 	}
 	if got, want := r.ServiceShare(), 0.03/(0.06+100*0.01); math.Abs(got-want) > 1e-9 {
 		t.Errorf("the service has %v, expected %v", got, want)
@@ -228,8 +192,7 @@ func TestSampleRefuses(t *testing.T) {
 	one := `{"cpu":0,"at":1,"busy":0.06,"idle":0.04}` + "\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"lost", sampled + one, "1 bursts were lost, 50 % of all"},
-		{"schema 1", strings.Replace(sampled, `"schema":2`, `"schema":1`, 1) + one, "a record of schema 1 has none of them"},
-		{"no seen", strings.Replace(sampled, `"seen":0.1,`, "", 1) + one, "one of schema 2 has seen"},
+		{"no seen", strings.Replace(sampled, `"seen":0.1,`, "", 1) + one, "seen is above 0"},
 		{"seen", strings.Replace(sampled, `"seen":0.1`, `"seen":1.1`, 1) + one, "they are shares"},
 		{"length", strings.Replace(sampled, `"length":60`, `"length":-1`, 1) + one, "length is -1 s"},
 		{"service", strings.Replace(sampled, `"lost":1`, `"lost":0`, 1) + strings.Replace(one, "}", `,"service":2}`, 1), "service is 2; it is a share"},
@@ -244,7 +207,7 @@ func TestResample(t *testing.T) {
 	spread := map[bool]float64{}
 	for _, phases := range []bool{false, true} {
 		var b bytes.Buffer
-		w := testkit.Must(burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}}))(t)
+		w := testkit.Must(burstlog.NewWriter(&b, burstlog.Head{CPUs: []int{0}, Length: 60, Seen: 1}))(t)
 		at := 0.0
 		for i := range 1000 {
 			busy := 0.01

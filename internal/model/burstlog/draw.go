@@ -59,7 +59,7 @@ func (r *Record) draw(cpus map[int]*track) {
 			}
 		}
 		// Its only idle time may lie before its first burst, where no record has it.
-		if whole := r.Span * cmp.Or(r.Seen, 1); rest == 0 && sum < 0.9*whole {
+		if whole := r.Span * r.Seen; rest == 0 && sum < 0.9*whole {
 			r.idle = append(r.idle, length{whole - sum, rank, r.stretch(t.began)})
 		}
 		t.bursts = nil
@@ -154,17 +154,13 @@ func (j *joined) add(v float64) {
 	*last += (v - *last) / float64(j.in)
 }
 
-// Load is the busy share of all CPUs that were watched, 0 to 1. Of a sample, it is what
-// was counted, or else that of the bursts that began in windows.
+// Load is the busy share of all CPUs that were watched, 0 to 1: what was counted, or else that of
+// the bursts that began in windows.
 func (r *Record) Load() float64 {
 	if r.Head.Load > 0 {
 		return r.Head.Load
 	}
-	span := r.Span
-	if r.sampled() {
-		span = r.Length * r.Seen
-	}
-	return min(1, r.sum()/(span*float64(len(r.CPUs))))
+	return min(1, r.sum()/(r.Length*r.Seen*float64(len(r.CPUs))))
 }
 
 func (r *Record) sum() (sum float64) {
@@ -210,7 +206,7 @@ func (r *Record) workload(name string) model.Workload {
 }
 
 func (r *Record) sample() string {
-	if !r.sampled() || r.Seen == 1 {
+	if r.Seen == 1 {
 		return ""
 	}
 	return fmt.Sprintf(", in %.3g %% of %s", r.Seen*100, seconds(r.Length))

@@ -8,26 +8,19 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 )
 
-// MaxHoles is the share of a CPU's time that may be missing from a record: that
-// much is cut out with a warning, more is an error.
-const MaxHoles = 0.05
-
 // maxBursts bounds what is kept in memory: 32 bytes each.
 const maxBursts = 8_000_000
 
-// Record is a record that was read: the lengths of all CPUs together. In a hole
-// nothing is known, so the idle time before it ends at the hole.
+// Record is a record that was read: the lengths of all CPUs together.
 type Record struct {
 	Head
-	Busy, Idle []float64 // s, in the order of the lines; Idle without those of 0
-	Active     int       // CPUs with at least one burst
-	Span       float64   // s from the start to the latest end
-	Warnings   []string
+	Busy   []float64 // s, in the order of the lines
+	Active int       // CPUs with at least one burst
+	Span   float64   // s from the start to the latest end
 
 	served float64 // s of Busy that the service ran
 	drawn
@@ -40,10 +33,8 @@ var ErrNotRecord = errors.New("not a record of bursts")
 // track is what is known of a CPU while reading.
 type track struct {
 	follower
-	holes          float64
-	longest, where float64
-	began          float64
-	bursts         []Burst
+	began  float64
+	bursts []Burst
 }
 
 // New is a record of bursts that are at hand; those of a CPU follow each other.
@@ -138,14 +129,8 @@ func (r *Record) add(burst Burst, cpus map[int]*track) error {
 	if !t.any {
 		t.began = burst.At
 	}
-	before := t.end
-	hole, err := t.follow(r.Head, burst)
-	if err != nil {
+	if err := t.follow(burst); err != nil {
 		return err
-	}
-	t.holes += hole
-	if hole > t.longest {
-		t.longest, t.where = hole, before
 	}
 	if len(r.Busy) == maxBursts {
 		return fmt.Errorf("more than %d bursts; cut the record", maxBursts)
@@ -153,14 +138,11 @@ func (r *Record) add(burst Burst, cpus map[int]*track) error {
 	r.Busy = append(r.Busy, burst.Busy)
 	t.bursts = append(t.bursts, burst)
 	r.served += burst.Busy * burst.Service
-	if burst.Idle > 0 {
-		r.Idle = append(r.Idle, burst.Idle)
-	}
 	r.Span = max(r.Span, t.end)
 	return nil
 }
 
-// finish judges the holes, or what a sample lost.
+// finish judges what was lost.
 func (r *Record) finish(cpus map[int]*track) error {
 	if len(r.Busy) == 0 {
 		return errors.New("the record holds no burst, only its head")
@@ -171,46 +153,11 @@ func (r *Record) finish(cpus map[int]*track) error {
 				"record again",
 			r.Lost, n/(n+float64(len(r.Busy)))*100, MaxLost*100)
 	}
-	if r.sampled() {
-		r.Span = max(r.Span, r.Length)
-	}
-	missing, of := 0.0, 0
-	for _, c := range slices.Sorted(slices.Values(r.CPUs)) {
-		t := cpus[c]
-		if !t.any {
-			continue
+	r.Span = max(r.Span, r.Length)
+	for _, t := range cpus {
+		if t.any {
+			r.Active++
 		}
-		r.Active++
-		if t.holes == 0 {
-			continue
-		}
-		of++
-		missing = max(missing, t.holes)
-		if share := t.holes / (t.end - t.began); share > MaxHoles {
-			return fmt.Errorf(
-				"cpu %d: a gap of %s after %s; %.3g %% of its time is missing in all, and at most %g %% can be cut out",
-				c, seconds(t.longest), seconds(t.where), share*100, MaxHoles*100)
-		}
-	}
-	if of > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("gaps of up to %s in all were cut out of the record, on %d of %d CPUs",
-			seconds(missing), of, r.Active))
-	}
-	if r.Waits() {
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf(
-				"the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so "+
-					"lengths and load are too high", r.Source))
-	}
-	mean := 0.0
-	for _, b := range r.Busy {
-		mean += b / float64(len(r.Busy))
-	}
-	if r.Interval > mean/2 {
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf(
-				"the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
-				seconds(r.Interval), seconds(mean)))
 	}
 	r.draw(cpus)
 	return nil

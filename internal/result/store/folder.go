@@ -91,7 +91,6 @@ func (f *folder) foreign(err error) error {
 		filepath.Clean(r.Path), r.Why, filepath.Join(f.Name(), studyFile))
 }
 
-// open opens a file of the record.
 func (f *folder) open(name string, flag int) (*os.File, error) {
 	file, err := trust.OpenFile(f.Root, name, flag, 0o644)
 	if err != nil || !f.ours {

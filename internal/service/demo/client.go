@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -23,7 +22,7 @@ type client struct {
 // usage is what a thread has used of CPUs, and for how long it was ready for one.
 type usage struct{ cpu, queue time.Duration }
 
-func (c *client) serve(ctx context.Context, seed uint64, ready chan<- error) {
+func (c *client) serve(seed uint64, ready chan<- struct{}) {
 	runtime.LockOSThread()
 	c.thread = int64(thread.Self())
 	var known bool
@@ -31,16 +30,12 @@ func (c *client) serve(ctx context.Context, seed uint64, ready chan<- error) {
 	if !known {
 		c.shop.unknown.Store(true)
 	}
-	t, err := c.shop.store.till(ctx)
 	c.since, c.used = time.Now(), c.meter.read()
-	ready <- err
-	if err != nil {
-		return
-	}
+	ready <- struct{}{}
 	r := rand.New(rand.NewPCG(seed, 1))
 	for {
 		pause(time.Duration(r.ExpFloat64() * float64(c.shop.think.Load())))
-		if err := c.transaction(t, r); err != nil {
+		if err := c.transaction(r); err != nil {
 			c.shop.failed.CompareAndSwap(nil, &err)
 			return
 		}
@@ -48,7 +43,8 @@ func (c *client) serve(ctx context.Context, seed uint64, ready chan<- error) {
 	}
 }
 
-func (c *client) transaction(t till, r *rand.Rand) error {
+func (c *client) transaction(r *rand.Rand) error {
+	t := c.shop.store
 	c.be(running)
 	for i := range reads {
 		if i == reads/2 {
@@ -61,9 +57,6 @@ func (c *client) transaction(t till, r *rand.Rand) error {
 		}
 	}
 	if r.Float64() < payers {
-		if err := t.pay(r); err != nil {
-			return err
-		}
 		c.be(commit)
 		if err := t.commit(); err != nil {
 			return err

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -14,21 +13,13 @@ import (
 
 func TestMain(m *testing.M) {
 	worker.Main(Jobs())
-	if in := os.Getenv("DEMO_IN"); in != "" { // as the program that is killed
-		s, err := Start(context.Background(), in, "postgres")
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(s.PID())
-		select {}
-	}
 	os.Exit(m.Run())
 }
 
 // TestDemo: parts add up to what was seen, next to nothing is left over, and the log is as slow as was planted.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
-	s := testkit.Must(Start(context.Background(), dir, ""))(t)
+	s := testkit.Must(Start(context.Background(), dir))(t)
 	time.Sleep(2 * time.Second) // until its load is what it should be
 	rep := testkit.Must(explain.Record(context.Background(), s, explain.Options{For: 4 * time.Second}))(t)
 	if err := s.Close(); err != nil {

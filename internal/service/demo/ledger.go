@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,15 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/privatedb"
 	"hostlab/internal/thread"
 )
 
-// Trouble says what is wrong with a shop on purpose, in sentences; "": nothing is.
-func Trouble(engine string) string {
-	if engine != "" {
-		return ""
-	}
+// Trouble says what is wrong with a shop on purpose, in sentences.
+func Trouble() string {
 	return fmt.Sprintf("The demo shop has a planted trouble: a log on a slow device (emulated, %d ms more a write). "+
 		"hostlab does not know.", slow.Milliseconds())
 }
@@ -34,7 +29,7 @@ const (
 	log    = 4 << 20
 )
 
-// ledger is the store of the shop's own: things in memory, and a log whose records it writes over again. Nothing in
+// ledger holds what the shop sells and what it has earned: things in memory, and a log whose records it writes over again. Nothing in
 // it is locked, and what its clients do takes no memory, so that no collection stops them.
 type ledger struct {
 	log   *os.File
@@ -44,7 +39,7 @@ type ledger struct {
 	zeros [record]byte
 }
 
-func openLedger(dir string) (store, error) {
+func openLedger(dir string) (*ledger, error) {
 	l := &ledger{pages: make([]byte, things*page)}
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range l.pages {
@@ -73,10 +68,6 @@ func (l *ledger) sum(i int) uint64 {
 	return h
 }
 
-func (l *ledger) till(context.Context) (till, error) { return l, nil }
-func (l *ledger) server() *privatedb.Server          { return nil }
-func (l *ledger) close()                             { _ = l.log.Close() }
-
 var errSpoilt = errors.New("a thing of the demo shop was spoilt in memory")
 
 func (l *ledger) read(r *rand.Rand) error {
@@ -85,8 +76,6 @@ func (l *ledger) read(r *rand.Rand) error {
 	}
 	return nil
 }
-
-func (l *ledger) pay(*rand.Rand) error { return nil }
 
 func (l *ledger) commit() error {
 	if _, err := l.log.WriteAt(l.zeros[:], l.next.Add(1)%(log/record)*record); err != nil {

@@ -2,23 +2,19 @@
 // whose clients think, look at things, and pay in small durable commits. It runs in a process of its own, so that what
 // the kernel counts of it is its own, and tells an observer what its clients do as a database does. Each client is a
 // thread that waits in the kernel and nowhere else: what Go's scheduler and collector do meanwhile would be waits that
-// nobody counts. On PostgreSQL that process has the clients, and the service is a private server.
+// nobody counts.
 package demo
 
 import (
-	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/privatedb"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
-	"hostlab/internal/workload/database"
 )
 
 // The load of the shop.
@@ -57,8 +53,6 @@ type counters struct {
 
 // look is what an observer sees.
 type look struct {
-	Server   int      `json:"server"` // process of its own database server; 0: none
-	Socket   string   `json:"socket"` // directory of that one's socket
 	Clients  []seen   `json:"clients"`
 	Counters counters `json:"counters"`
 }
@@ -70,40 +64,17 @@ type seen struct {
 
 // request is one of the parent's.
 type request struct {
-	Dir    string `json:"dir"`    // opens the shop there, once; "" looks
-	Engine string `json:"engine"` // one of engines
-	Close  bool   `json:"close"`  // the shop, and its server
+	Dir string `json:"dir"` // opens the shop there, once; "" looks
 }
 
-// store holds what the shop sells and what it has earned.
-type store interface {
-	till(ctx context.Context) (till, error)
-	server() *privatedb.Server // nil: none
-	close()
-}
-
-// till is a client's own way into it.
-type till interface {
-	read(r *rand.Rand) error // of a thing for sale
-	pay(r *rand.Rand) error  // up to the commit
-	commit() error
-}
-
-// engines by the name that they are asked for by.
-var engines = map[string]func(dir string) (store, error){"": openLedger, database.Postgres: openPostgres}
-
-// Jobs is what the demo's process does. Without its parent it closes the shop.
+// Jobs is what the demo's process does. Without its parent it removes the shop's files.
 func Jobs() []worker.Job {
 	s := &shop{}
 	return []worker.Job{{Name: "demo", End: s.close, New: func() worker.Func {
 		return worker.Handle(func(r request) (look, error) {
-			switch {
-			case r.Close:
-				s.close()
-				return look{}, nil
-			case r.Dir != "":
-				if err := s.open(r.Dir, r.Engine); err != nil {
-					return look{}, database.ExplainFile(r.Dir, err)
+			if r.Dir != "" {
+				if err := s.open(r.Dir); err != nil {
+					return look{}, err
 				}
 			}
 			return s.look()
@@ -112,7 +83,7 @@ func Jobs() []worker.Job {
 }
 
 type shop struct {
-	store   store // nil: it is not open
+	store   *ledger // nil: it is not open
 	dir     string
 	clients []*client
 	think   atomic.Int64 // ns, mean
@@ -124,57 +95,41 @@ type shop struct {
 }
 
 // open fills the shop and lets its clients in.
-func (s *shop) open(dir, engine string) (err error) {
+func (s *shop) open(dir string) (err error) {
 	debug.SetGCPercent(100) // a worker has no collector, for hot loops; looks at this one leave garbage
 	s.dir = dir
-	if s.store, err = engines[engine](dir); err != nil {
+	if s.store, err = openLedger(dir); err != nil {
 		return err
 	}
 	s.think.Store(int64(20 * time.Millisecond))
-	ready := make(chan error)
+	ready := make(chan struct{})
 	for i := range clients() {
 		c := &client{shop: s}
 		s.clients = append(s.clients, c)
-		go c.serve(context.Background(), uint64(i), ready)
+		go c.serve(uint64(i), ready)
 	}
 	for range s.clients {
-		err = errors.Join(err, <-ready)
+		<-ready
 	}
-	if err == nil {
-		go s.pace()
-	}
-	return err
+	go s.pace()
+	return nil
 }
 
-// close ends the server of the shop and removes its files.
 func (s *shop) close() {
-	if s.store != nil {
-		s.store.close() // what it leaves goes with the directory
-	}
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
 }
 
-// used is the CPU time of the clients and of their server, s.
-func (s *shop) used() float64 {
-	all, _ := thread.ProcessCPU()
-	if server := s.store.server(); server != nil {
-		if u, err := server.CPU(); err == nil {
-			all += u.All
-		}
-	}
-	return all.Seconds()
-}
-
 // pace holds the load: clients think the longer the more CPU time they take together.
 func (s *shop) pace() {
 	const step = 200 * time.Millisecond
-	before, at := s.used(), time.Now()
-	for {
+	before, _ := thread.ProcessCPU()
+	for at := time.Now(); ; {
 		time.Sleep(step)
-		now, t := s.used(), time.Now()
-		took := (now - before) / t.Sub(at).Seconds()
+		now, _ := thread.ProcessCPU()
+		t := time.Now()
+		took := (now - before).Seconds() / t.Sub(at).Seconds()
 		before, at = now, t
 		f := min(max(took/load(), 0.7), 1.4)
 		s.think.Store(min(max(int64(float64(s.think.Load())*f), int64(50*time.Microsecond)), int64(time.Second)))
@@ -192,9 +147,6 @@ func (s *shop) look() (look, error) {
 		Queue: s.queue.Load(), Known: !s.unknown.Load()}}
 	for i := range s.waited {
 		l.Counters.Waited[i] = s.waited[i].Load()
-	}
-	if server := s.store.server(); server != nil {
-		l.Server, l.Socket = server.PID(), server.SocketDir()
 	}
 	for _, c := range s.clients {
 		l.Clients = append(l.Clients, seen{c.thread, state(c.state.Load())})

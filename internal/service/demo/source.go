@@ -1,14 +1,11 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/privatedb"
 	"hostlab/internal/worker"
 )
 
@@ -19,9 +16,8 @@ type Service struct {
 	last    look
 }
 
-// Start opens a shop on an engine, "" for its own, in a directory and lets its clients in. Close
-// ends it and removes what it wrote.
-func Start(ctx context.Context, in, engine string) (*Service, error) {
+// Start opens a shop in a directory and lets its clients in. Close ends it and removes what it wrote.
+func Start(ctx context.Context, in string) (*Service, error) {
 	dir, err := os.MkdirTemp(in, "hostlab-demo-*")
 	if err != nil {
 		return nil, err
@@ -30,26 +26,17 @@ func Start(ctx context.Context, in, engine string) (*Service, error) {
 	if s.session, err = worker.Start(ctx, "demo", clients()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.session.Call(request{Dir: dir, Engine: engine}, &s.last); err != nil {
+	if err := s.session.Call(request{Dir: dir}, &s.last); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// PID is the number of its process: the server's, where it has one.
-func (s *Service) PID() int { return cmp.Or(s.last.Server, s.session.PID()) }
-
-// DSN names its server; "" where it has none: then it tells its sessions itself.
-func (s *Service) DSN() string {
-	if s.last.Server == 0 {
-		return ""
-	}
-	return fmt.Sprintf("host='%s' user=%s dbname=%s", s.last.Socket, privatedb.Role, privatedb.Postgres)
-}
+// PID is the number of its process.
+func (s *Service) PID() int { return s.session.PID() }
 
 // Close ends the shop and removes its files. It may be called again.
 func (s *Service) Close() error {
-	_ = s.session.Call(request{Close: true}, nil) // it may be gone
 	return errors.Join(s.session.Close(), os.RemoveAll(s.dir))
 }
 

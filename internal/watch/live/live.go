@@ -75,7 +75,6 @@ func (m *model) sample() tea.Msg {
 	return taken{s, m.watch.Counter.Info(), m.watch.note(), m.watch.over(), err}
 }
 
-// Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -108,7 +107,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View implements tea.Model.
 func (m *model) View() tea.View {
 	v := tea.NewView(m.view.Render())
 	v.AltScreen = true

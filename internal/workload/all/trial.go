@@ -223,7 +223,6 @@ type describedMeasure struct {
 	Better string `json:"better"`
 }
 
-// Describe describes a workload.
 func Describe(d workload.Description) *document.Document {
 	var params, responses []string
 	data := described{Head: document.Head{Kind: "workload-description", Schema: Schema}, Name: d.Name, Title: d.Title,

@@ -28,15 +28,14 @@ func did(_ *testing.T, s workload.Session, _ workload.Sample) any { return s.(*s
 func TestContract(t *testing.T) {
 	few := map[string]any{"rows": int64(300), "tables": int64(4), "package": int64(50), "work": int64(2)}
 	for _, c := range []struct {
-		w            workload.Workload
-		engine, mode string
-		operations   int64 // commits, or rows
+		w          workload.Workload
+		engine     string
+		operations int64 // commits, or rows
 	}{
-		{Extract{}, embedded, application, 300}, {Extract{}, inPostgres, server, 300}, {Copy{}, embedded, application, 8},
-		{Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
+		{Extract{}, inMariaDB, 300}, {Extract{}, inPostgres, 300}, {Copy{}, inPostgres, 8}, {Delete{}, inMariaDB, 8},
 	} {
-		t.Run(c.w.Describe().Name+" "+c.engine+" "+c.mode, func(t *testing.T) {
-			given, long := map[string]any{"engine": c.engine, "mode": c.mode}, map[string]any{"engine": c.engine, "mode": c.mode}
+		t.Run(c.w.Describe().Name+" "+c.engine, func(t *testing.T) {
+			given, long := map[string]any{"engine": c.engine}, map[string]any{"engine": c.engine}
 			for name, v := range few {
 				if _, ok := c.w.Describe().Param(name); ok {
 					given[name], long[name] = v, v
@@ -71,13 +70,13 @@ func begin(t *testing.T, w workload.Workload, given map[string]any) *session {
 // The log moves between directories within a session, packages and sizes change, and
 // the parts of the time add up.
 func TestLevels(t *testing.T) {
-	for _, engine := range []string{embedded, inPostgres, inMariaDB} {
+	for _, engine := range []string{inPostgres, inMariaDB} {
 		t.Run(engine, func(t *testing.T) {
 			first, second := t.TempDir(), t.TempDir()
 			s := begin(t, Copy{}, map[string]any{"engine": engine, "log_dir": first})
 			for _, c := range []map[string]any{
 				{"log_dir": first}, {"log_dir": second}, {"log_dir": second, "rows": int64(7), "package": int64(1)},
-				{"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {"mode": server},
+				{"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {},
 			} {
 				c["engine"] = engine
 				p := values(t, Copy{}, c)
@@ -117,10 +116,10 @@ func TestLevels(t *testing.T) {
 
 // More work is the application's alone.
 func TestWorkIsTheApplications(t *testing.T) {
-	s := begin(t, Copy{}, map[string]any{"engine": embedded})
+	s := begin(t, Copy{}, nil)
 	app := func(work int64) float64 {
 		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{},
-			map[string]any{"engine": embedded, "work": work}), Seed: 3}))(t)
+			map[string]any{"work": work}), Seed: 3}))(t)
 		return got.Values["app_cpu"]
 	}
 	if none, much := app(0), app(20_000); much < 5*none {
@@ -131,13 +130,10 @@ func TestWorkIsTheApplications(t *testing.T) {
 // A job that leaves a row out, or one too many, is found.
 func TestVerify(t *testing.T) {
 	for name, spoil := range map[string]string{"gone": "DELETE FROM zclient01 WHERE mandt = '200' AND docno = '0000000001'", "source": "UPDATE zclient02 SET waers = 'XXX' WHERE mandt = '100'"} {
-		s := begin(t, Copy{}, map[string]any{"engine": embedded})
-		testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded}),
-			Seed: 3}))(t)
-		e := s.engine.(*sqliteEngine)
-		testkit.OK(t, e.execAll(t.Context(), spoil))
-		l := e.made
-		testkit.Fails(t, s.verify(t.Context(), l, 300), "the job is broken", name)
+		s := begin(t, Copy{}, nil)
+		testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, nil), Seed: 3}))(t)
+		testkit.OK(t, s.engine.execAll(t.Context(), spoil))
+		testkit.Fails(t, s.verify(t.Context(), s.engine.made, 300), "the job is broken", name)
 	}
 }
 
@@ -151,7 +147,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 			s := begin(t, Copy{}, given)
 			given["rows"], given["work"] = int64(3000), int64(20_000)
 			timer := time.AfterFunc(time.Second, func() {
-				_ = unix.Kill(s.engine.(*served).server.PID(), syscall.SIGKILL)
+				_ = unix.Kill(s.engine.server.PID(), syscall.SIGKILL)
 			})
 			defer timer.Stop()
 			_, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
@@ -188,7 +184,6 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"log_dir": "delay:20ms"}, "slowed ones are for levels of a study"},
 		{map[string]any{"dsn": "postgres://ann:s3cr3t@db/erp"}, "has a password"},
 		{map[string]any{"dsn": "mariadb://ann@db/erp"}, "write engine=mariadb"},
-		{map[string]any{"dsn": "mariadb://ann@db/erp", "engine": embedded}, "has no server"},
 		{map[string]any{"dsn": "s3cr3t"}, "write it as"},
 		{map[string]any{"dsn": "postgres://ann@db/erp", "log_dir": "/tmp"}, "is not moved"},
 		{map[string]any{"dsn": "postgres://ann@db/erp", "schema": "a;b"}, "small letters"},
@@ -247,7 +242,7 @@ func TestLocks(t *testing.T) {
 // otherSession runs statements in a session beside the job's, and counts the rows of the last.
 func otherSession(t *testing.T, s *session) (run func(sql string) (rows int)) {
 	t.Helper()
-	db := testkit.Must(s.engine.(*served).server.Open())(t)
+	db := testkit.Must(s.engine.server.Open())(t)
 	t.Cleanup(func() { db.Close() })
 	c := testkit.Must(db.Conn(t.Context()))(t)
 	return func(sql string) (rows int) {

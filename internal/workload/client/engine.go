@@ -2,36 +2,10 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"hostlab/internal/explain"
 )
-
-// engine is a database with the tables, and one session that does the job.
-type engine interface {
-	// fill has the tables of a layout with the rows of clients and nothing else, as if
-	// they had just been made: analysed, and all of it written.
-	fill(ctx context.Context, l *tables, clients []string) error
-
-	// sql is the session that reads and writes them.
-	sql() *sqlSession
-
-	// watch samples what the session waits for until stop is called, where the engine
-	// tells that. Readings of counters before and after have what only samples tell.
-	watch(ctx context.Context) (stop func() looks)
-	counters(ctx context.Context, l looks) (counters, error)
-	// session is the CPU time of the job's session in the server, and its wait for a CPU.
-	session() (cpu, queued counter)
-	// moveLog has the log in a directory.
-	moveLog(ctx context.Context, dir string) error
-	// explain says in one line what an error is, as far as the engine knows.
-	explain(ctx context.Context, err error) error
-	// alive is false once the engine cannot be used any more.
-	alive() bool
-	notes() []string
-	close() error
-}
 
 // tables is a layout with its rows' seed, and what a package is.
 type tables struct {
@@ -74,7 +48,6 @@ type counters struct {
 	others    counter // waiting for anything else that the server tells, s
 }
 
-// all are the counters, in one order.
 func (c *counters) all() []*counter {
 	return []*counter{&c.cpu, &c.session, &c.queued, &c.logWrites, &c.logSyncs, &c.logIO, &c.logElse, &c.logFull,
 		&c.logBytes,

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"time"
+
+	"hostlab/internal/thread"
 )
 
 // timing is where the wall time of a job went, as its application sees it.
@@ -11,7 +13,7 @@ type timing struct {
 	read, write time.Duration // within calls of the database
 	commits     []float64     // s each
 	rows        int64
-	inCalls     time.Duration // CPU time of this program, or of its thread, within the database's calls
+	inCalls     time.Duration // CPU time of this program within the database's calls
 	inCommits   time.Duration // of that, in commits
 	onServer    float64       // CPU time of the session in commits, s; 0 also where nobody tells it
 	cpu         time.Duration // and altogether
@@ -44,26 +46,21 @@ const (
 
 // job is one run of a task.
 type job struct {
-	e      engine
-	db     *sqlSession // of e
+	e      *served
 	l      *tables
-	work   int  // rounds of hashing a value
-	whole  bool // set-based, in the server
+	work   int // rounds of hashing a value
 	task   task
 	unload *unload // of an extract
-	// clock is CPU time: of the thread where the database works in it, else of the process.
-	clock func() (time.Duration, bool)
-
-	t timing
-	p pkg
+	t      timing
+	p      pkg
 }
 
 // call times one call of the database.
 func (j *job) call(sum *time.Duration, f func() error) error {
 	began := time.Now()
-	cpu, _ := j.clock()
+	cpu, _ := thread.ProcessCPU()
 	err := f()
-	after, _ := j.clock()
+	after, _ := thread.ProcessCPU()
 	*sum += time.Since(began)
 	j.t.inCalls += after - cpu
 	return err
@@ -73,7 +70,7 @@ func (j *job) commit(ctx context.Context) error {
 	var took time.Duration
 	cpu := j.t.inCalls
 	before, _ := j.e.session()
-	err := j.call(&took, func() error { return j.db.commit(ctx) })
+	err := j.call(&took, func() error { return j.e.commit(ctx) })
 	if after, _ := j.e.session(); before.why == "" && after.why == "" {
 		j.t.onServer += after.value - before.value
 	}
@@ -82,18 +79,14 @@ func (j *job) commit(ctx context.Context) error {
 	return err
 }
 
-// run does it all.
 func (j *job) run(ctx context.Context) error {
 	began := time.Now()
-	cpu, ok := j.clock()
+	cpu, ok := thread.ProcessCPU()
 	for i := range j.l.list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		steps := [...]func(context.Context, int) error{copies: j.copyTable, deletes: j.deleteTable, extracts: j.unloadTable}
-		if j.whole {
-			steps = [...]func(context.Context, int) error{copies: j.wholeTable, deletes: j.wholeTable, extracts: j.unloadWhole}
-		}
 		if err := steps[j.task](ctx, i); err != nil {
 			return err
 		}
@@ -103,7 +96,7 @@ func (j *job) run(ctx context.Context) error {
 			return err
 		}
 	}
-	after, _ := j.clock()
+	after, _ := thread.ProcessCPU()
 	j.t.cpu, j.t.hasCPU = after-cpu, ok
 	j.t.duration = time.Since(began)
 	return nil
@@ -135,7 +128,7 @@ func (j *job) packages(ctx context.Context, i int, read func(context.Context, in
 // write does something in a transaction of its own.
 func (j *job) write(ctx context.Context, do func() error) error {
 	err := j.call(&j.t.write, func() error {
-		if err := j.db.begin(ctx); err != nil {
+		if err := j.e.begin(ctx); err != nil {
 			return err
 		}
 		return do()
@@ -148,8 +141,8 @@ func (j *job) write(ctx context.Context, do func() error) error {
 
 // copyTable inserts each package with a commit of its own.
 func (j *job) copyTable(ctx context.Context, i int) error {
-	return j.packages(ctx, i, j.db.read, func(key) (int64, error) {
-		return int64(j.p.rows()), j.write(ctx, func() error { return j.db.insert(ctx, i, &j.p) })
+	return j.packages(ctx, i, j.e.read, func(key) (int64, error) {
+		return int64(j.p.rows()), j.write(ctx, func() error { return j.e.insert(ctx, i, &j.p) })
 	})
 }
 
@@ -169,24 +162,11 @@ func (j *job) process(ctx context.Context) error {
 
 // deleteTable reads the keys of a package and deletes what lies between them.
 func (j *job) deleteTable(ctx context.Context, i int) error {
-	return j.packages(ctx, i, j.db.keys, func(after key) (gone int64, err error) {
+	return j.packages(ctx, i, j.e.keys, func(after key) (gone int64, err error) {
 		err = j.write(ctx, func() (err error) {
-			gone, err = j.db.remove(ctx, i, after, j.p.last())
+			gone, err = j.e.remove(ctx, i, after, j.p.last())
 			return err
 		})
 		return gone, err
-	})
-}
-
-// wholeTable has the server do a table with one statement and one commit.
-func (j *job) wholeTable(ctx context.Context, i int) error {
-	do := j.db.copyAll
-	if j.task == deletes {
-		do = j.db.removeAll
-	}
-	return j.write(ctx, func() error {
-		rows, err := do(ctx, i)
-		j.t.rows += rows
-		return err
 	})
 }

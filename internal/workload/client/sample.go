@@ -32,7 +32,7 @@ func response(p explain.PartName) string { return "part_" + string(p) }
 const overlap = 0.03
 
 // sample turns what a run gave into responses.
-func sample(t *timing, c counters, embedded bool) workload.Sample {
+func sample(t *timing, c counters) workload.Sample {
 	d, commit, calls := t.duration.Seconds(), t.commit(), t.inDatabase()
 	out := workload.Sample{Operations: int64(len(t.commits)), Latency: workload.Distribution("commit", t.commits),
 		Missing: map[string]string{}, Zero: map[string]string{}}
@@ -68,16 +68,8 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 		return stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil)
 	}))
 	appCPU, driver := counter{why: "this system does not tell"}, 0.0
-	switch {
-	case embedded && t.hasCPU: // the clock is that of the one thread that does both
-		appCPU, c.cpu = seconds(t.cpu-t.inCalls), seconds(t.inCalls)
-	case embedded:
-		c.cpu = appCPU
-	case t.hasCPU:
+	if t.hasCPU {
 		appCPU, driver = seconds(t.cpu), t.inCalls.Seconds()
-	}
-	if embedded {
-		c.session = c.cpu
 	}
 	set("app_cpu", appCPU)
 	set("db_cpu", c.cpu)
@@ -264,7 +256,6 @@ func (l *looks) add(s seen, seconds float64) {
 	l.events[s] += seconds
 }
 
-// sum is the time of what was seen that is so.
 func (l *looks) sum(is func(seen) bool) counter {
 	c := counter{why: l.why}
 	for s, seconds := range l.events {

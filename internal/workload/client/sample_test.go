@@ -23,47 +23,45 @@ func TestBound(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		counters func(*counters)
-		embedded bool
 		bound    float64
 		log      float64
 	}{
 		"in commits only": {func(c *counters) {
 			c.logElse, c.logIO, c.session = known(0), known(1.5),
 				known(3)
-		}, false, 0.2, 1.5},
+		}, 0.2, 1.5},
 		"in statements too": {func(c *counters) {
 			c.logElse, c.logIO, c.session = known(3), known(4),
 				known(3)
-		}, false, 0.5, 4},
+		}, 0.5, 4},
 		"written behind the session's back": {func(c *counters) {
 			c.logElse, c.logIO, c.session = known(0.5), known(8),
 				known(1)
-		}, false, 0.25, 2.5},
+		}, 0.25, 2.5},
 		"a new segment, which no counter has": {func(c *counters) {
 			c.logElse, c.logIO, c.session = known(3), known(1),
 				known(2)
-		}, false, 0.5, 3},
+		}, 0.5, 3},
 		"more samples than time": {func(c *counters) {
 			c.logElse, c.logIO, c.session = known(30), known(30),
 				known(2)
-		}, false, 0.8, 6},
-		"no samples": {func(c *counters) { c.logIO, c.session = known(4), known(3) }, false, 0.5,
+		}, 0.8, 6},
+		"no samples": {func(c *counters) { c.logIO, c.session = known(4), known(3) }, 0.5,
 			4},
-		"nothing is told": {func(*counters) {}, false, 0.8, 2},
-		"a log that was never full": {func(c *counters) { c.logFull, c.session = known(0), known(3) }, false, 0.2,
+		"nothing is told": {func(*counters) {}, 0.8, 2},
+		"a log that was never full": {func(c *counters) { c.logFull, c.session = known(0), known(3) }, 0.2,
 			2},
-		"a log that was full, for who knows": {func(c *counters) { c.logFull, c.session = known(7), known(3) }, false, 0.5,
+		"a log that was full, for who knows": {func(c *counters) { c.logFull, c.session = known(7), known(3) }, 0.5,
 			2},
-		"in this program": {func(*counters) {}, true, 0.75, 2},
 		"the CPU time of syncs is not of both": {func(c *counters) {
 			c.logElse, c.logIO, c.session = known(6), known(6),
 				known(5)
-		}, false, 0.8, 3},
+		}, 0.8, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := counters{why, why, why, why, why, why, why, why, why, why, why, why}
 			c.counters(&all)
-			got := sample(timed(), all, c.embedded)
+			got := sample(timed(), all)
 			v, sum := got.Values, 0.0
 			if math.Abs(v["log_gain_bound"]-c.bound) > 1e-9 || math.Abs(v["part_log"]-c.log) > 1e-9 {
 				t.Errorf("bound %g, expected %g; log %g s, expected %g s", v["log_gain_bound"], c.bound, v["part_log"], c.log)
@@ -94,7 +92,7 @@ func TestDriverBeside(t *testing.T) {
 	clock := &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second, commits: []float64{1, 1},
 		hasCPU:  true,
 		inCalls: 3 * time.Second, inCommits: 200 * time.Millisecond, onServer: 0.8}
-	got := sample(clock, all, false)
+	got := sample(clock, all)
 	want := map[string]float64{"part_application": 3, "part_cpu": 6, "part_log": 1, "part_unexplained": 0,
 		"log_gain_bound": 0.2}
 	for name, v := range want {
@@ -106,7 +104,7 @@ func TestDriverBeside(t *testing.T) {
 		t.Errorf("%q", got.Warnings)
 	}
 	all.session = known(8) // that is counted twice: 2 of the application, 8 of the session, 1 of commits
-	if got := sample(clock, all, false); len(got.Warnings) != 1 {
+	if got := sample(clock, all); len(got.Warnings) != 1 {
 		t.Errorf("%q", got.Warnings)
 	}
 }
@@ -166,7 +164,7 @@ func TestModes(t *testing.T) {
 		}
 		run.commits = append(run.commits, took)
 	}
-	v := sample(run, counters{}, false).Values
+	v := sample(run, counters{}).Values
 	if v["commit_p50"] != 0.000171 || v["commit_mean"] < 0.0014 || v["commit_p99"] != 0.008 || v["commit_drift"] < 10 {
 		t.Errorf("mean %v, p99 %v, drift %v, median %v", v["commit_mean"], v["commit_p99"], v["commit_drift"],
 			v["commit_p50"])
@@ -223,8 +221,6 @@ func TestServerParameters(t *testing.T) {
 		"": {Params: Params{Engine: inPostgres}},
 		"is no parameter's name": {Params: Params{Engine: inPostgres},
 			Logging: Logging{Server: map[string]workload.Word{"--datadir": "/"}}},
-		"embedded engine": {Params: Params{Engine: embedded},
-			Logging: Logging{Server: map[string]workload.Word{"jit": "on"}}},
 		"not started anew": {Params: Params{Engine: inPostgres, DSN: "postgres://localhost/x"},
 			Logging: Logging{Server: map[string]workload.Word{"jit": "on"}}},
 	} {

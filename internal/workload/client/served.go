@@ -16,8 +16,7 @@ import (
 	"hostlab/internal/workload/database"
 )
 
-// dialect is what differs between servers. A new one is a value of this type and an entry in
-// dialects.
+// dialect is what differs between servers. A new one is a value of this type and a case in speaks.
 type dialect struct {
 	vendor   *privatedb.Vendor
 	settings map[string]string    // of a private server
@@ -55,26 +54,24 @@ type served struct {
 	complete bool // all tables of made are there
 }
 
-// speaks returns the dialect of an engine; nil: the engine is no server.
+// speaks returns the dialect of an engine.
 func speaks(engine string) *dialect {
-	for _, d := range []dialect{onPostgres, onMariaDB} {
-		if d.vendor.Name == engine {
-			return &d
-		}
+	if engine == inMariaDB {
+		return &onMariaDB
 	}
-	return nil
+	return &onPostgres
 }
 
 // log is how large the log of a private server is.
 func (d *dialect) log(rows int) int64 {
-	if d == nil || d.logBytes == nil {
+	if d.logBytes == nil {
 		return 0
 	}
 	return d.logBytes(rows)
 }
 
 // start has a private server with its log in a directory.
-func start(ctx context.Context, d dialect, work, logDir string, p *CopyParams) (engine, error) {
+func start(ctx context.Context, d dialect, work, logDir string, p *CopyParams) (*served, error) {
 	settings := maps.Clone(d.settings)
 	for name, value := range p.Server {
 		settings[name] = string(value)
@@ -91,8 +88,8 @@ func start(ctx context.Context, d dialect, work, logDir string, p *CopyParams) (
 	return e, nil
 }
 
-// fresh is a session that is not open yet. Its statements stay well below the largest packet of MariaDB.
-func (d *dialect) fresh() sqlSession { return sqlSession{mark: d.mark, most: 1000, direct: d.via} }
+// fresh is a session that is not open yet.
+func (d *dialect) fresh() sqlSession { return sqlSession{mark: d.mark, direct: d.via} }
 
 // reopen has a pool for the server as it is now.
 func (e *served) reopen() (err error) {
@@ -104,7 +101,7 @@ func (e *served) reopen() (err error) {
 }
 
 // use takes a server of the user's, and a schema in it.
-func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ engine, err error) {
+func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *served, err error) {
 	connector, err := d.use(dsn)
 	if err != nil {
 		return nil, err
@@ -190,7 +187,7 @@ func (e *served) create(ctx context.Context, l *tables) error {
 	e.made = l // as far as they are made
 	e.set(l)
 	for i := range l.list {
-		all = append(all, l.list[i].create(e.into, "")...)
+		all = append(all, l.list[i].create(e.into)...)
 	}
 	err := e.execAll(ctx, all...)
 	e.complete = err == nil
@@ -231,8 +228,6 @@ func (e *served) explain(ctx context.Context, err error) error {
 	return e.remote(ctx, err)
 }
 
-func (e *served) notes() []string { return e.schema.notes }
-
 func (e *served) close() error {
 	err := e.release()
 	e.schema = schema{}
@@ -248,5 +243,4 @@ func (e *served) close() error {
 // dollar is a parameter of PostgreSQL.
 func dollar(n int) string { return "$" + strconv.Itoa(n) }
 
-// named names all tables of a layout.
 func (e *served) named(l *tables) string { return strings.Join(l.in(e.into), ", ") }

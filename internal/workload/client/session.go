@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
-	"hostlab/internal/thread"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/logcommit"
 )
@@ -21,8 +19,8 @@ type session struct {
 	base, work string
 	task       task
 
-	engine engine // nil: none
-	kind   string // of the engine: its name and the server
+	engine *served // nil: none
+	kind   string  // of the engine: its name and the server
 	logDir string
 
 	seed  uint64
@@ -59,8 +57,8 @@ func (s *session) ready(ctx context.Context, p *CopyParams) error {
 	case !filepath.IsAbs(dir):
 		dir = filepath.Join(s.base, dir)
 	}
-	kind := strings.Join([]string{p.Engine, p.DSN, p.Schema}, "\n")
-	kind += fmt.Sprint("\n", speaks(p.Engine).log(rowsOf(p)), p.Server)
+	d := speaks(p.Engine)
+	kind := fmt.Sprint(strings.Join([]string{p.Engine, p.DSN, p.Schema}, "\n"), "\n", d.log(rowsOf(p)), p.Server)
 	same := s.engine != nil && s.kind == kind && s.engine.alive()
 	if same && s.logDir == dir {
 		return nil
@@ -81,7 +79,7 @@ func (s *session) ready(ctx context.Context, p *CopyParams) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	e, err := s.start(ctx, p, dir)
+	e, err := s.start(ctx, d, p, dir)
 	if err != nil {
 		return err
 	}
@@ -90,18 +88,15 @@ func (s *session) ready(ctx context.Context, p *CopyParams) error {
 }
 
 // start opens the engine.
-func (s *session) start(ctx context.Context, p *CopyParams, logDir string) (engine, error) {
-	if p.DSN != "" {
-		t, err := connect.ParseOwn(p.DSN)
-		if err != nil {
-			return nil, err
-		}
-		return use(ctx, *speaks(t.Vendor.String()), t, p.Schema)
-	}
-	if d := speaks(p.Engine); d != nil {
+func (s *session) start(ctx context.Context, d *dialect, p *CopyParams, logDir string) (*served, error) {
+	if p.DSN == "" {
 		return start(ctx, *d, s.work, logDir, p)
 	}
-	return openSQLite(logDir)
+	t, err := connect.ParseOwn(p.DSN)
+	if err != nil {
+		return nil, err
+	}
+	return use(ctx, *d, t, p.Schema)
 }
 
 func rowsOf(p *CopyParams) int {
@@ -156,19 +151,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.engine.fill(ctx, l, clients); err != nil {
 		return out, err
 	}
-	j := &job{e: s.engine, db: s.engine.sql(), l: l, whole: p.Mode == server, task: s.task, work: p.Work,
-		clock: thread.ProcessCPU}
+	j := &job{e: s.engine, l: l, task: s.task, work: p.Work}
 	if s.task == extracts {
 		if j.unload, err = newUnload(s.work); err != nil {
 			return out, err
 		}
 		defer func() { err = errors.Join(err, j.unload.close()) }()
-	}
-	embeddedHere := p.Engine == embedded
-	if embeddedHere { // the database works in the calling thread
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		j.clock = thread.CPUTime
 	}
 	before, err := s.engine.counters(ctx, looks{})
 	if err != nil {
@@ -187,7 +175,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.verify(ctx, l, j.t.rows); err != nil {
 		return out, err
 	}
-	out = sample(&j.t, after.since(before), embeddedHere)
+	out = sample(&j.t, after.since(before))
 	if j.unload != nil {
 		if err := j.unload.verify(l); err != nil {
 			return out, err
@@ -195,7 +183,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		out = unloaded(out, j.t.rows, j.unload.bytes)
 	}
 	out.Waits = watched.waits()
-	out.Warnings = append(out.Warnings, s.engine.notes()...)
+	out.Warnings = append(out.Warnings, s.engine.schema.notes...)
 	if p.DSN != "" {
 		out.Warnings = append(out.Warnings,
 			"the log's numbers are the whole server's: what others wrote meanwhile is in them")
@@ -210,7 +198,7 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 	for i := range l.list {
 		for _, client := range []string{source, target} {
 			var got sums
-			if err := s.engine.sql().all(ctx, i, client, got.add); err != nil {
+			if err := s.engine.all(ctx, i, client, got.add); err != nil {
 				return err
 			}
 			want := l.want[i]

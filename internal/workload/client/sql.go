@@ -10,35 +10,29 @@ import (
 // errEnd makes database/sql drop a connection.
 var errEnd = driver.ErrBadConn
 
-// sqlSession is what all engines have in common: a session of database/sql.
+// sqlSession is a session of database/sql.
 type sqlSession struct {
-	db       *sql.DB
-	conn     *sql.Conn // nil: none
-	made     *tables
-	into     string           // schema of the tables; empty: that of the connection
-	mark     func(int) string // the nth parameter of a statement
-	most     int              // rows that an insert takes
-	prepares bool             // statements are prepared once; the drivers of others do so, or need not
-	direct   direct           // may be nil
+	db     *sql.DB
+	conn   *sql.Conn // nil: none
+	made   *tables
+	into   string           // schema of the tables; empty: that of the connection
+	mark   func(int) string // the nth parameter of a statement
+	direct direct           // may be nil
 
-	texts    []statements
-	inserts  map[[2]int]string // by table and rows
-	prepared map[string]*sql.Stmt
-	raw      [][]byte
-	args     []any
+	texts   []statements
+	inserts map[[2]int]string // by table and rows
+	raw     [][]byte
+	args    []any
 }
 
 // direct is a way past database/sql, which would make a value of each parameter and column.
 // Parameters are text, and so are the columns of a row.
 type direct func(ctx context.Context, c *sql.Conn, text string, args [][]byte, row func([][]byte)) error
 
-func (e *sqlSession) sql() *sqlSession { return e }
-
 // connected has a session of our own.
 func (e *sqlSession) connected(ctx context.Context) (err error) {
 	if e.conn == nil {
 		e.conn, err = e.db.Conn(ctx)
-		e.prepared = map[string]*sql.Stmt{}
 	}
 	return err
 }
@@ -49,23 +43,9 @@ func (e *sqlSession) disconnect() {
 	if e.conn == nil {
 		return
 	}
-	for _, s := range e.prepared {
-		s.Close()
-	}
 	_ = e.conn.Raw(func(any) error { return errEnd })
 	_ = e.conn.Close()
 	e.conn = nil
-}
-
-// statement returns a text as it is prepared; nil where it need not be.
-func (e *sqlSession) statement(ctx context.Context, text string) (_ *sql.Stmt, err error) {
-	s := e.prepared[text]
-	if s == nil && e.prepares {
-		if s, err = e.conn.PrepareContext(ctx, text); err == nil {
-			e.prepared[text] = s
-		}
-	}
-	return s, err
 }
 
 func (e *sqlSession) exec(ctx context.Context, text string, args ...any) (int64, error) {
@@ -98,28 +78,15 @@ func (e *sqlSession) do(ctx context.Context, text string, args [][]byte, row fun
 	if e.direct != nil {
 		return e.direct(ctx, e.conn, text, args, row)
 	}
-	s, err := e.statement(ctx, text)
-	if err != nil {
-		return err
-	}
 	e.args = e.args[:0]
 	for _, a := range args {
 		e.args = append(e.args, string(a))
 	}
-	query, exec := e.conn.QueryContext, e.conn.ExecContext
-	if s != nil {
-		query = func(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
-			return s.QueryContext(ctx, args...)
-		}
-		exec = func(ctx context.Context, _ string, args ...any) (sql.Result, error) {
-			return s.ExecContext(ctx, args...)
-		}
-	}
 	if row == nil {
-		_, err = exec(ctx, text, e.args...)
+		_, err := e.conn.ExecContext(ctx, text, e.args...)
 		return err
 	}
-	rows, err := query(ctx, text, e.args...)
+	rows, err := e.conn.QueryContext(ctx, text, e.args...)
 	if err != nil {
 		return err
 	}
@@ -189,13 +156,16 @@ func (e *sqlSession) insert(ctx context.Context, t int, p *pkg) error {
 	return e.put(ctx, t, target, p)
 }
 
-// mostParams is how many parameters a statement has at most: of SQLite, which takes the
-// fewest (https://www.sqlite.org/limits.html).
-const mostParams = 32766
+// What a statement has at most: parameters by PostgreSQL's protocol (Bind), and rows to stay well below the largest
+// packet of MariaDB.
+const (
+	mostParams = 65535
+	mostRows   = 1000
+)
 
 // put inserts a client's rows.
 func (e *sqlSession) put(ctx context.Context, t int, client string, p *pkg) error {
-	per, of := min(e.most, mostParams/(p.columns+1)), []byte(client)
+	per, of := min(mostRows, mostParams/(p.columns+1)), []byte(client)
 	for from := 0; from < p.rows(); from += per {
 		rows := min(per, p.rows()-from)
 		e.raw = e.raw[:0]
@@ -220,14 +190,6 @@ func (e *sqlSession) put(ctx context.Context, t int, client string, p *pkg) erro
 
 func (e *sqlSession) remove(ctx context.Context, t int, after, upTo key) (int64, error) {
 	return e.exec(ctx, e.texts[t].remove, after.doc, after.doc, after.item, upTo.doc, upTo.doc, upTo.item)
-}
-
-func (e *sqlSession) copyAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.texts[t].copyAll)
-}
-
-func (e *sqlSession) removeAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.texts[t].dropAll)
 }
 
 func (e *sqlSession) begin(ctx context.Context) error { return e.execAll(ctx, "BEGIN") }
@@ -258,5 +220,5 @@ func insertText(into string, t *table, rows int, mark func(int) string) string {
 	return b.String()
 }
 
-// question is a parameter of MariaDB and SQLite.
+// question is a parameter of MariaDB.
 func question(int) string { return "?" }

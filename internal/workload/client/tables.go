@@ -90,20 +90,12 @@ func (t *table) names() string {
 	return strings.Join(list, ", ")
 }
 
-// create is the table's definition, in a schema (empty: none). text, where it is not
-// empty, stands for the type of every column.
-func (t *table) create(schema, text string) []string {
+// create is the table's definition, in a schema (empty: none).
+func (t *table) create(schema string) []string {
 	name := qualified(schema, t.name)
 	parts := []string{"mandt varchar(3) NOT NULL"}
-	if text != "" {
-		parts[0] = "mandt " + text + " NOT NULL"
-	}
 	for _, c := range t.columns {
-		kind := c.sql
-		if text != "" {
-			kind = text
-		}
-		parts = append(parts, c.name+" "+kind+" NOT NULL")
+		parts = append(parts, c.name+" "+c.sql+" NOT NULL")
 	}
 	parts = append(parts, "PRIMARY KEY (mandt, docno, item)")
 	out := []string{"CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"}
@@ -120,15 +112,13 @@ func qualified(schema, name string) string {
 	return schema + "." + name
 }
 
-// statements are those of a table, in the words that all engines take. A package goes
+// statements are those of a table, in the words that both servers take. A package goes
 // on behind the last row of the one before: rows are compared column by column, since
 // MariaDB finds no range for (docno, item) > (?, ?). mark gives the nth parameter.
 type statements struct {
-	read    string // docno, docno, item of the last row; then so many rows
-	keys    string // the same, of the target
-	remove  string // docno, docno, item of the last row; docno, docno, item of the new last row
-	copyAll string
-	dropAll string
+	read   string // docno, docno, item of the last row; then so many rows
+	keys   string // the same, of the target
+	remove string // docno, docno, item of the last row; docno, docno, item of the new last row
 }
 
 func (t *table) statements(schema string, limit int, mark func(n int) string) statements {
@@ -141,8 +131,6 @@ func (t *table) statements(schema string, limit int, mark func(n int) string) st
 		keys: "SELECT docno, item FROM " + name + " WHERE " + to + " AND " + after + order,
 		remove: "DELETE FROM " + name + " WHERE " + to + " AND " + after +
 			fmt.Sprintf(" AND docno <= %s AND (docno < %s OR item <= %s)", mark(4), mark(5), mark(6)),
-		copyAll: "INSERT INTO " + name + " SELECT '" + target + "', " + t.names() + " FROM " + name + " WHERE " + from,
-		dropAll: "DELETE FROM " + name + " WHERE " + to,
 	}
 }
 
@@ -170,10 +158,8 @@ func (p *pkg) value(n int) []byte {
 	return p.text[begin:p.ends[n]]
 }
 
-// key is that of a row.
 type key struct{ doc, item string }
 
-// last is that of the last row.
 func (p *pkg) last() key {
 	n := len(p.ends) - p.columns
 	return key{string(p.value(n)), string(p.value(n + 1))}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"time"
 
 	"hostlab/internal/workload"
 )
@@ -87,47 +86,11 @@ func (u *unload) verify(l *tables) error {
 	return lines.Err()
 }
 
-// close removes the file.
 func (u *unload) close() error { return errors.Join(u.file.Close(), os.Remove(u.file.Name())) }
 
 // unloadTable reads packages, works on them, and writes them to the file.
 func (j *job) unloadTable(ctx context.Context, i int) error {
-	return j.packages(ctx, i, j.db.read, func(key) (int64, error) { return int64(j.p.rows()), j.unload.write(&j.p) })
-}
-
-// unloadWhole reads a table with one statement, in packages as its rows come. The server
-// goes on sending while the application works, as far as the connection's buffer lasts.
-func (j *job) unloadWhole(ctx context.Context, i int) error {
-	var app, cpu time.Duration // of the application, within the call
-	var failed error
-	take := func() {
-		began := time.Now()
-		before, _ := j.clock()
-		if failed == nil {
-			failed = errors.Join(j.process(ctx), j.unload.write(&j.p))
-		}
-		after, _ := j.clock()
-		app, cpu = app+time.Since(began), cpu+after-before
-		j.t.rows += int64(j.p.rows())
-		j.p.reset(j.p.columns)
-	}
-	j.p.reset(len(j.l.list[i].columns))
-	err := j.call(&j.t.read, func() error {
-		err := j.db.all(ctx, i, source, func(row *pkg) {
-			for n := range row.ends {
-				j.p.add(row.value(n))
-			}
-			if j.p.rows() >= j.l.size {
-				take()
-			}
-		})
-		if err == nil && j.p.rows() > 0 {
-			take()
-		}
-		return errors.Join(err, failed)
-	})
-	j.t.read, j.t.inCalls = j.t.read-app, j.t.inCalls-cpu
-	return err
+	return j.packages(ctx, i, j.e.read, func(key) (int64, error) { return int64(j.p.rows()), j.unload.write(&j.p) })
 }
 
 // unloaded turns the responses of a job with commits into those of an extract.

@@ -20,15 +20,15 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Engines, modes and sizes change within a session; a package may be larger than a table,
+// Engines and sizes change within a session; a package may be larger than a table,
 // or divide it without a rest. The parts of the time add up, and more work is the
 // application's alone.
 func TestExtract(t *testing.T) {
-	s := begin(t, Extract{}, map[string]any{"engine": embedded})
-	for _, engine := range []string{embedded, inPostgres, inMariaDB} {
+	s := begin(t, Extract{}, nil)
+	for _, engine := range []string{inPostgres, inMariaDB} {
 		for _, c := range []map[string]any{
-			{"rows": int64(1)}, {"package": int64(1)}, {"tables": int64(1), "package": int64(300)}, {"mode": server},
-			{"mode": server, "tables": int64(1), "package": int64(100_000)},
+			{"rows": int64(1)}, {"package": int64(1)}, {"tables": int64(1), "package": int64(300)}, {},
+			{"tables": int64(1), "package": int64(100_000)},
 		} {
 			c["engine"] = engine
 			app := map[int64]float64{}
@@ -116,7 +116,7 @@ func TestUnloadDiskFull(t *testing.T) {
 // Root has the log in a directory of another user, who plants one of her own in place of
 // the server's, with a link to where somebody else's process works: it lives on.
 func TestLogInDirectoryOfAnother(t *testing.T) {
-	for _, engine := range []string{embedded, inPostgres, inMariaDB} {
+	for _, engine := range []string{inPostgres, inMariaDB} {
 		t.Run(engine, func(t *testing.T) {
 			home, hers := testkit.Victim(t), testkit.EvesDir(t)
 			attack := exec.Command("sh", "-c",
@@ -149,7 +149,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// One statement fills more than a segment of the log: it syncs the full one and makes
+// One package fills more than a segment of the log: it syncs the full one and makes
 // the next before any commit, so that the commit alone bounds nothing.
 func TestStatementsThatWaitForTheLog(t *testing.T) {
 	if why := delayfs.Lacking(); why != "" {
@@ -167,7 +167,7 @@ func TestStatementsThatWaitForTheLog(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	given := map[string]any{"mode": server, "log_dir": at, "tables": int64(1), "rows": int64(120_000)}
+	given := map[string]any{"package": int64(100_000), "log_dir": at, "tables": int64(1), "rows": int64(120_000)}
 	s := begin(t, Copy{}, given)
 	got := testkit.Must(s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3}))(t)
 	v := got.Values

@@ -29,17 +29,12 @@ type (
 	Extract struct{ common }
 )
 
-// common is what they share.
 type common struct{ workload.Usual }
 
-// The engines, the modes and the sizes.
+// The engines and the sizes.
 const (
-	embedded   = "embedded"
 	inPostgres = "postgres"
 	inMariaDB  = "mariadb"
-
-	application = "application"
-	server      = "server"
 
 	small = "small"
 	large = "large"
@@ -51,10 +46,8 @@ var sizes = map[string]int{small: 9_960, large: 99_600}
 
 // Params are the parameters of all three.
 type Params struct {
-	// a private PostgreSQL or MariaDB, or SQLite in this program
-	Engine string `toml:"engine" jsonschema:"enum=postgres,enum=mariadb,enum=embedded"`
-	// packages through the application, or one statement a table in the server
-	Mode string `toml:"mode" jsonschema:"enum=application,enum=server"`
+	// a private server
+	Engine string `toml:"engine" jsonschema:"enum=postgres,enum=mariadb"`
 	// of the client: 9,960 or 99,600 rows
 	Size string `toml:"size" jsonschema:"enum=small,enum=large"`
 	// of the client; 0: by size
@@ -79,7 +72,7 @@ type Working struct {
 
 // Logging is of jobs that commit.
 type Logging struct {
-	// directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own
+	// directory of the log (write-ahead or redo); none: the experiment's own
 	LogDir string `toml:"log_dir"`
 	// parameters of the private server that it starts with, such as {innodb_doublewrite = "OFF"}
 	Server map[string]workload.Word `toml:"server"`
@@ -103,7 +96,7 @@ type (
 )
 
 func usual() Params {
-	return Params{Engine: inPostgres, Mode: application, Size: large, Tables: 46, Package: 200}
+	return Params{Engine: inPostgres, Size: large, Tables: 46, Package: 200}
 }
 
 // all has those of each as those of a copy.
@@ -153,8 +146,8 @@ func responses() []workload.Response {
 const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from " +
 	"the block's seed and made anew before every run, analysed and checkpointed. Afterwards the rows of both clients are checked " +
 	"against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of either, is reached through " +
-	"a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous " +
-	"full); or with dsn your own server, in a schema of its own. It is one session."
+	"a Unix socket only, never runs as root, and is removed afterwards; or with dsn it is your own server, in a schema of its " +
+	"own. It is one session."
 
 const about = data +
 	" Group commit is not in it. With log_dir a private server's log lies in another directory: the same " +
@@ -168,8 +161,7 @@ func (Copy) Describe() workload.Description {
 		Name:  "clientcopy",
 		Title: "a batch job that copies a client: reads packages, works on them, inserts, commits",
 		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes " +
-			"each value as often as work says, inserts the package and commits. With mode server it is one INSERT ... SELECT and one " +
-			"commit a table." + about,
+			"each value as often as work says, inserts the package and commits." + about,
 		Params:    &CopyParams{usual(), Working{100}, Logging{}},
 		Responses: responses(),
 	}
@@ -180,7 +172,7 @@ func (Delete) Describe() workload.Description {
 		Name:  "clientdelete",
 		Title: "a batch job that deletes a client: reads keys in packages, deletes, commits",
 		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a " +
-			"package, deletes its rows and commits. With mode server it is one DELETE and one commit a table." + about,
+			"package, deletes its rows and commits." + about,
 		Params:    &DeleteParams{Params: usual()},
 		Responses: responses(),
 	}
@@ -191,8 +183,7 @@ func (Extract) Describe() workload.Description {
 		Name:  "extract",
 		Title: "a batch job that unloads tables into a file",
 		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often " +
-			"as work says, and writes them to a file, which is checked after the run. With mode server it is one SELECT a table, of " +
-			"which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
+			"as work says, and writes them to a file, which is checked after the run. Nothing is committed, so it says nothing about log devices." + data,
 		Params:    &ExtractParams{usual(), Working{100}},
 		Responses: unloadResponses(),
 	}
@@ -250,9 +241,6 @@ func check(p *CopyParams) error {
 			wrong("server", fmt.Sprintf("%q is no parameter's name", screen.Short(key)), "it has small letters, digits and _")
 		}
 	}
-	if len(p.Server) > 0 && engine == embedded {
-		wrong("server", "the embedded engine has no server", "leave server out, or choose engine=postgres or engine=mariadb")
-	}
 	if p.DSN == "" {
 		if name != "" {
 			wrong("schema", "is for a server that dsn names", "leave it out, or give dsn")
@@ -263,8 +251,6 @@ func check(p *CopyParams) error {
 	switch {
 	case err != nil:
 		wrong("dsn", err.Error(), "")
-	case engine == embedded:
-		wrong("dsn", "the embedded engine has no server", "leave dsn out, or choose engine=postgres or engine=mariadb")
 	case t.Vendor.String() != engine:
 		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Vendor.String())
 	}
@@ -279,7 +265,7 @@ func check(p *CopyParams) error {
 	switch {
 	case name != "" && !plain.MatchString(name):
 		wrong("schema", "takes small letters, digits and _", "")
-	case speaks(engine) != nil && speaks(engine).serversOwn(name):
+	case speaks(engine).serversOwn(name):
 		wrong("schema", name+" is the server's own", "name one that is empty or does not exist")
 	}
 	return errors.Join(errs...)

@@ -15,7 +15,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Workload implements workload.Workload.
 type Workload struct{ workload.Usual }
 
 // Params are the workload's parameters.
@@ -42,9 +41,8 @@ func (Workload) Describe() workload.Description {
 			"is removed after the run, and {{ for a brace. Times and memory are those of the program and of the children that it waited " +
 			"for: what servers did on its behalf, or processes that it left running, is not in them. What it leaves running, daemons " +
 			"too, is ended after it, and the run is marked as contaminated: start servers by the commands of a factor. Responses can be " +
-			"picked from what it prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean " +
-			"where the name comes several times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two " +
-			"also from stderr where stdout has no match. A group that has only a part of a number is refused.",
+			"picked from what it prints: json:PATH (RFC 9535) from stdout, or regex:EXPR with one group, also from stderr where " +
+			"stdout has no match. A group that has only a part of a number is refused.",
 		Params: &Params{},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower"},

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/theory/jsonpath"
-	"golang.org/x/perf/benchfmt"
 
 	"hostlab/internal/lazyre"
 	"hostlab/internal/result"
@@ -76,17 +74,8 @@ func newPicker(p workload.Pick) (picker, error) {
 			}
 			return v, err
 		}
-	case "gobench":
-		f := strings.Fields(expr)
-		if len(f) != 2 {
-			return out, fmt.Errorf("gobench:%s: write a name and a unit, such as gobench:BenchmarkSort ns/op", expr)
-		}
-		if err := benchUnit(p, f[1]); err != nil {
-			return out, err
-		}
-		out.one = func(text []byte) (float64, error) { return fromBench(f[0], f[1], text) }
 	default:
-		return out, fmt.Errorf("from = %q is none of json:PATH, regex:EXPR, gobench:NAME UNIT, %s", p.From,
+		return out, fmt.Errorf("from = %q is none of json:PATH, regex:EXPR, %s", p.From,
 			strings.Join(measured, ", "))
 	}
 	return out, nil
@@ -234,56 +223,4 @@ func fromJSON(path *jsonpath.Path, text []byte) (float64, error) {
 		return 0, errors.New("found an array, not a number")
 	}
 	return 0, errors.New("found an object, not a number")
-}
-
-// fromBench is the mean over the lines of that name: a run is one value, and the
-// mean keeps what rare stalls cost. Times come in seconds and rates in bytes, as
-// package benchfmt has them.
-func fromBench(name, unit string, text []byte) (float64, error) {
-	name = strings.TrimPrefix(name, "Benchmark")
-	var sum float64
-	n := 0
-	var units []string
-	// The reader gives up at a line of 64 KiB, so it gets only those that matter.
-	for line := range bytes.Lines(text) {
-		if !bytes.HasPrefix(line, []byte("Benchmark")) || len(line) > 32<<10 {
-			continue
-		}
-		r := benchfmt.NewReader(bytes.NewReader(line), "output")
-		for r.Scan() {
-			res, ok := r.Result().(*benchfmt.Result)
-			if !ok || !sameBench(res.Name, name) {
-				continue
-			}
-			found := false
-			for _, v := range res.Values {
-				if v.Unit == unit || v.OrigUnit == unit {
-					sum, n, found = sum+v.Value, n+1, true
-				}
-				units = append(units, v.Unit)
-			}
-			if !found {
-				return 0, fmt.Errorf("benchmark %s has no %s; it has %s", name, unit, strings.Join(units, ", "))
-			}
-		}
-	}
-	if n == 0 {
-		return 0, errNone
-	}
-	if mean := sum / float64(n); !math.IsNaN(mean) && !math.IsInf(mean, 0) {
-		return mean, nil
-	}
-	return 0, fmt.Errorf("benchmark %s: %s is not a finite number", name, unit)
-}
-
-// sameBench compares names with and without GOMAXPROCS behind them.
-func sameBench(have benchfmt.Name, want string) bool {
-	if have.String() == want {
-		return true
-	}
-	_, parts := have.Parts()
-	if len(parts) > 0 && strings.HasPrefix(string(parts[len(parts)-1]), "-") {
-		return strings.TrimSuffix(have.String(), string(parts[len(parts)-1])) == want
-	}
-	return false
 }

@@ -14,8 +14,6 @@ import (
 )
 
 func TestPicks(t *testing.T) {
-	const bench = "goos: linux\nBenchmarkSort/n=10-8  100  2000 ns/op  64 B/op  12.5 MB/s\nBenchmarkSort/n=10-8  100  4000 ns/op  64 B/op  12.5 MB/s\n" +
-		"BenchmarkOdd 1 NaN ns/op\nBenchmarkBroken x y\nPASS\n"
 	for name, c := range map[string]struct {
 		from, stdout, stderr string
 		want                 float64
@@ -38,24 +36,15 @@ func TestPicks(t *testing.T) {
 		"regex, first":      {`regex:took (\S+) s`, "took 1 s", "took 2 s", 1, ""},
 		"regex, none": {`regex:x=(\d)`, "nothing here\n", "", 0,
 			`found nothing in stdout, which begins "nothing here"`},
-		"regex, several":    {`regex:x=(\d)`, "x=1 x=2 x=3", "", 0, `matches 3 times, first with "1", then with "2"`},
-		"regex, NaN":        {`regex:x=(\S+)`, "x=NaN", "", 0, `found "NaN", which is not a plain number`},
-		"regex, inf":        {`regex:x=(\S+)`, "x=-inf", "", 0, "not a plain number"},
-		"regex, hex":        {`regex:x=(\S+)`, "x=0x10", "", 0, "not a plain number"},
-		"regex, thousands":  {`regex:x=(\S+)`, "x=1,000", "", 0, "not a plain number"},
-		"regex, optional":   {`regex:x=(\d)?`, "x=", "", 0, `found "", which`},
-		"regex, huge":       {`regex:x=(\S+)`, "x=1e999", "", 0, "beyond what a float holds"},
-		"regex, not UTF-8":  {`regex:x=(\d+)`, "\xff\xfe x=4 \xff", "", 4, ""},
-		"regex, huge line":  {`regex:x=(\d+)`, strings.Repeat("y", 1<<20) + "x=4", "", 4, ""},
-		"bench, mean":       {"gobench:BenchmarkSort/n=10 ns/op", bench, "", 3e-6, ""},
-		"bench, with procs": {"gobench:Sort/n=10-8 sec/op", bench, "", 3e-6, ""},
-		"bench, bytes":      {"gobench:Sort/n=10 B/op", bench, "", 64, ""},
-		"bench, rate":       {"gobench:Sort/n=10 MB/s", bench, "", 12.5e6, ""},
-		"bench, other unit": {"gobench:Sort/n=10 allocs/op", bench, "", 0, "has no allocs/op; it has sec/op, B/op, B/s"},
-		"bench, none":       {"gobench:Sort/n=1 ns/op", bench, "", 0, "found nothing"},
-		"bench, NaN":        {"gobench:Odd ns/op", bench, "", 0, "not a finite number"},
-		"bench, huge line": {"gobench:Odd B/op", "BenchmarkLong " + strings.Repeat("9", 1<<20) + "\nBenchmarkOdd 1 5 B/op",
-			"", 5, ""},
+		"regex, several":   {`regex:x=(\d)`, "x=1 x=2 x=3", "", 0, `matches 3 times, first with "1", then with "2"`},
+		"regex, NaN":       {`regex:x=(\S+)`, "x=NaN", "", 0, `found "NaN", which is not a plain number`},
+		"regex, inf":       {`regex:x=(\S+)`, "x=-inf", "", 0, "not a plain number"},
+		"regex, hex":       {`regex:x=(\S+)`, "x=0x10", "", 0, "not a plain number"},
+		"regex, thousands": {`regex:x=(\S+)`, "x=1,000", "", 0, "not a plain number"},
+		"regex, optional":  {`regex:x=(\d)?`, "x=", "", 0, `found "", which`},
+		"regex, huge":      {`regex:x=(\S+)`, "x=1e999", "", 0, "beyond what a float holds"},
+		"regex, not UTF-8": {`regex:x=(\d+)`, "\xff\xfe x=4 \xff", "", 4, ""},
+		"regex, huge line": {`regex:x=(\d+)`, strings.Repeat("y", 1<<20) + "x=4", "", 4, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := testkit.Must(newPicker(workload.Pick{Name: "x", From: c.from, Unit: workload.AnyUnit}))(t)
@@ -149,49 +138,12 @@ func TestUnitsBehind(t *testing.T) {
 	}
 }
 
-// What gobench converts, or is in a base unit, is neither scaled nor called otherwise.
-func TestBenchUnits(t *testing.T) {
-	for _, c := range []struct {
-		from, unit string
-		scale      float64
-		want       string
-	}{
-		{"gobench:Sort ns/op", "s", 1, ""},
-		{"gobench:Sort ns/op", workload.AnyUnit, 1, ""},
-		{"gobench:Sort ns/op", "s", 1e-9,
-			"is in s already: gobench converts by itself, so that scale = 1e-09 would convert it again; leave scale out"},
-		{"gobench:Sort sec/op", "B", 1, `is in s, and the response's unit is "B"; write unit = "s"`},
-		{"gobench:Sort ns/op", "", 1, `write unit = "s"`},
-		{"gobench:Sort p99-ns", "s", 1e-9, "leave scale out"},
-		{"gobench:Sort p99-ns/op", "", 1, `write unit = "s"`},
-		{"gobench:Sort B/op", "B", 1, ""},
-		{"gobench:Sort MB/s", "B/s", 1, ""},
-		{"gobench:Sort MB/s", "B/s", 1e6, "leave scale out"},
-		{"gobench:Sort MB/s", "1/s", 1, `write unit = "B/s"`},
-		{"gobench:Sort allocs/op", "", 1, ""},
-		{"gobench:Sort allocs/op", "B", 1, `is a plain number, and the response's unit is "B"; write unit = ""`},
-		{"gobench:Sort req/s", "1/s", 1, ""},
-		{"gobench:Sort req/s", "s", 1, `write unit = "1/s"`},
-		// What benchfmt does not convert, a scale has to.
-		{"gobench:Sort p99-ms", "s", 1e-3, ""},
-		{"gobench:Sort kreq/s", "1/s", 1e3, ""},
-		{"gobench:Sort pages", "", 1, ""},
-		{"regex:(x)", "B", 1e-9, ""},
-	} {
-		_, err := newPicker(workload.Pick{Name: "x", From: c.from, Unit: c.unit, Scale: c.scale})
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s as %q times %g: %v, want %q", c.from, c.unit, c.scale, err, c.want)
-		}
-	}
-}
-
 func TestPicksThatCannotBe(t *testing.T) {
 	for from, want := range map[string]string{
 		"json:elapsed":    "write a path such as json:$.elapsed",
 		"regex:(":         "missing closing",
 		"regex:x":         "has 0 groups",
 		"regex:(a)(b)":    "has 2 groups",
-		"gobench:Sort":    "write a name and a unit",
 		"elapsed":         "is none of json:PATH",
 		"":                "is none of json:PATH",
 		"wal":             "is none of json:PATH",

@@ -10,17 +10,14 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"time"
 
 	"hostlab/internal/cpus"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/worker"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/database"
 )
 
-// Workload implements workload.Workload.
 type Workload struct {
 	workload.Usual
 	cpus.Placed
@@ -38,12 +35,6 @@ type Params struct {
 	Wait workload.Span `toml:"wait" limits:"0,60"`
 	// all waits alike, or exponential
 	WaitDist string `toml:"wait_dist" jsonschema:"enum=fixed,enum=exp"`
-	// none: waits are asleep; else a step queries a database of its own between two slices
-	Database string `toml:"database" jsonschema:"enum=none,enum=sqlite,enum=postgres"`
-	// database: documents in it, of which a query reads one by its key
-	Documents int `toml:"documents" jsonschema:"minimum=1,maximum=1000000"`
-	// database: items of a document, rows of 400 bytes
-	Items int `toml:"items" jsonschema:"minimum=1,maximum=100000"`
 	// closed loop of so many users; 0: one for each CPU, or open with load
 	Users int `toml:"users" jsonschema:"minimum=0,maximum=100000"`
 	// mean time between the steps of a user
@@ -67,8 +58,6 @@ type Params struct {
 	Floor float64 `toml:"floor" jsonschema:"minimum=0.05,maximum=1"`
 	// emulated: check interval of the governor; 0: its own
 	Check workload.Span `toml:"check" limits:"0,5"`
-	// file for the burst and idle lengths of the last run, which predict --workload reads
-	Record string `toml:"record"`
 }
 
 func (Workload) Describe() workload.Description {
@@ -79,12 +68,9 @@ func (Workload) Describe() workload.Description {
 			"CPU, or waits in one queue, and does a fixed number of operations, whose time at full speed was measured once. Waits for " +
 			"the database are asleep. Step times count from the intended start. With a policy, the clock of each CPU is emulated: after " +
 			"every 500 us of work a spin adds what that governor's frequency would have cost, and a CPU's frequency is its own; the " +
-			"spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a privilege. With a database, a step " +
-			"waits for queries in place of sleeping: SQLite in the worker's process, or a private PostgreSQL, over connections like " +
-			"those of work processes. That database runs on this host, on any CPU, and its work is not among a step's CPU time.",
-		Params: &Params{Slices: 1, Slice: workload.Seconds(0.02), SliceDist: fixed, WaitDist: fixed, Database: none,
-			Documents: 200, Items: 200, ThinkDist: fixed, Placement: "spread", CPUs: cpus.All, Duration: workload.Seconds(2),
-			Policy: none, Floor: 0.5},
+			"spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a privilege.",
+		Params: &Params{Slices: 1, Slice: workload.Seconds(0.02), SliceDist: fixed, WaitDist: fixed, ThinkDist: fixed,
+			Placement: "spread", CPUs: cpus.All, Duration: workload.Seconds(2), Policy: none, Floor: 0.5},
 		Responses: []workload.Response{
 			{Name: "step_mean", Title: "Mean step", Unit: "s", Better: "lower"},
 			{Name: "step_p50", Title: "Median step", Unit: "s", Better: "lower"},
@@ -93,8 +79,6 @@ func (Workload) Describe() workload.Description {
 			{Name: "cpu_s", Title: "CPU time of a step, with what a slow clock adds", Unit: "s", Better: "lower"},
 			{Name: "throughput", Title: "Steps per second", Unit: "1/s", Better: "higher"},
 			{Name: "wait_s", Title: "Mean time that a step waited for a CPU", Unit: "s", Better: "lower"},
-			{Name: "db_wait_s", Title: "Mean time that a step waited for the database", Unit: "s", Better: "lower"},
-			{Name: "db_query_s", Title: "Median time of a query", Unit: "s", Better: "lower"},
 			{Name: "late_s", Title: "Median delay of a slice on an idle CPU", Unit: "s", Better: "lower"},
 			{Name: "demand_s", Title: "CPU work asked for by a step, at full speed", Unit: "s", Better: "lower"},
 		},
@@ -147,7 +131,6 @@ func idle(v *Params) error {
 		{v.Wait.Duration == 0, []string{"wait_dist"}, "there is no wait", "give wait too"},
 		{v.Policy == none, []string{"floor", "check"}, "it is of an emulated clock, and this is the host's own",
 			"give a policy too"},
-		{v.Database == none, []string{"documents", "items"}, "there is no database", "give database too"},
 	} {
 		for _, name := range c.names {
 			if c.is && workload.Value(v, name) != workload.Value(unset, name) {
@@ -158,28 +141,15 @@ func idle(v *Params) error {
 	return nil
 }
 
-func (Workload) Needs(ctx context.Context, p workload.Params) error {
-	return database.Installed(ctx, "database", p.(*Params).Database)
-}
-
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
 	}
-	given := cfg.Params.(*Params)
-	p, err := planOf(given)
+	p, err := planOf(cfg.Params.(*Params))
 	if err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir,
-		databases: databases{work: cfg.Work, postgres: database.Server{Work: cfg.Work, Param: "database"}},
-		labelled:  cfg.Evidence == result.Emulated}
-	if err := s.recordable(given.Record); err != nil {
-		return nil, err
-	}
-	if err := s.connect(ctx, &p); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s := &session{worker: worker.Kept{Job: job}, labelled: cfg.Evidence == result.Emulated}
 	p.Rate = 0
 	r, err := s.call(ctx, p)
 	if err != nil {
@@ -194,48 +164,21 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 }
 
 type session struct {
-	worker    worker.Kept
-	rate      float64 // operations a second at full speed
-	dir       string
-	databases databases
-	labelled  bool // the study says that it is emulated
-}
-
-// connect puts the database that a plan asks for into it.
-func (s *session) connect(ctx context.Context, p *plan) (err error) {
-	if p.Database == "" {
-		return nil
-	}
-	if p.Source, err = s.databases.source(ctx, p.Database, p.Source.Documents, p.Source.Items); err != nil &&
-		ctx.Err() != nil {
-		return ctx.Err() // SQLite says "interrupted"
-	}
-	p.Source.Clients = p.clients()
-	return err
+	worker   worker.Kept
+	rate     float64 // operations a second at full speed
+	labelled bool    // the study says that it is emulated
 }
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
-	if err := s.worker.Call(ctx, len(p.CPUs)+p.Source.Clients, p, &r); err != nil {
-		return r, s.databases.postgres.EndOr(ctx, cpus.Unusable("cpus", err))
-	}
-	return r, nil
+	return r, cpus.Unusable("cpus", s.worker.Call(ctx, len(p.CPUs), p, &r))
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
-	given := r.Params.(*Params)
-	p, err := planOf(given)
+	p, err := planOf(r.Params.(*Params))
 	if err != nil {
 		return out, err
 	}
 	p.Rate, p.Seed = s.rate, r.Seed
-	file := given.Record
-	if err := s.recordable(file); err != nil {
-		return out, err
-	}
-	if err := s.connect(ctx, &p); err != nil {
-		return out, err
-	}
-	began := time.Now()
 	got, err := s.call(ctx, p)
 	if err != nil {
 		return out, err
@@ -247,17 +190,10 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		out.Warnings = append(out.Warnings, fmt.Sprintf("emulated: the clock is that of %s in user space, not this host's",
 			p.Policy))
 	}
-	if file != "" {
-		warnings, err := s.record(file, began, p, got)
-		if err != nil {
-			return out, err
-		}
-		out.Warnings = append(out.Warnings, warnings...)
-	}
 	return out, nil
 }
 
-func (s *session) Close() error { return errors.Join(s.worker.Close(), s.databases.close()) }
+func (s *session) Close() error { return s.worker.Close() }
 
 // sample turns a run into responses.
 func sample(r reply) (out workload.Sample, err error) {
@@ -278,12 +214,6 @@ func sample(r reply) (out workload.Sample, err error) {
 		out.Set("cpu_s", r.Process)
 	default:
 		out.Lack("this system does not tell the CPU time of a thread closely enough", "cpu_s")
-	}
-	if len(r.Query) > 0 {
-		out.Set("db_wait_s", stats.Mean(r.Database))
-		out.Set("db_query_s", stats.Median(r.Query))
-	} else {
-		out.Lack("the steps asked no database: their waits are asleep, and as long as wait says", "db_wait_s", "db_query_s")
 	}
 	switch {
 	case runtime.GOOS != "linux":

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"hostlab/internal/cpus"
-	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
 	"hostlab/internal/testkit"
 	"hostlab/internal/worker"
@@ -70,9 +68,6 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"wait_dist": "exp"}, "parameter wait_dist: it has no effect: there is no wait; give wait too"},
 		{map[string]any{"floor": 0.3}, "parameter floor: it has no effect: it is of an emulated clock"},
 		{map[string]any{"check": "15ms"}, "parameter check: it has no effect: it is of an emulated clock"},
-		{map[string]any{"documents": int64(3)},
-			"parameter documents: it has no effect: there is no database; give database too"},
-		{map[string]any{"items": int64(3)}, "parameter items: it has no effect: there is no database; give database too"},
 		{map[string]any{"policy": "turbo"}, `parameter policy: no policy is called "turbo"`},
 		{map[string]any{"policy": "hwp"}, "parameter policy: policy hwp: the hardware chooses the frequency"},
 		{map[string]any{"policy": "fixed:40"}, "parameter policy: policy fixed:40: 40 % of nominal"},
@@ -93,11 +88,9 @@ func TestRefuses(t *testing.T) {
 		Factors: []string{"clock"}}); err != nil {
 		t.Error(err)
 	}
-	for _, given := range []map[string]any{{"cpus": "5000"}, {"record": "no/such/directory"}} {
-		if s, err := (Workload{}).Open(t.Context(), workload.Config{Params: values(t, given), Dir: t.TempDir()}); err == nil {
-			s.Close()
-			t.Errorf("%v was opened", given)
-		}
+	if s, err := (Workload{}).Open(t.Context(), workload.Config{Params: values(t, map[string]any{"cpus": "5000"})}); err == nil {
+		s.Close()
+		t.Error("CPU 5000 was opened")
 	}
 }
 
@@ -115,56 +108,6 @@ func patiently(t *testing.T, first time.Duration, try func(duration time.Duratio
 		errs = append(errs, fmt.Errorf("in %s: %w", duration, err))
 	}
 	t.Error(errors.Join(errs...))
-}
-
-// A record of a run is one, and holds the work that was asked for: a burst for each
-// step, as long as its CPU time.
-func TestRecord(t *testing.T) {
-	dir := t.TempDir()
-	v := values(t, map[string]any{"slice": "5ms", "think": "15ms", "record": "run.bursts", "cpus": first(t)})
-	s := testkit.Must(Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: dir}))(t)
-	defer s.Close()
-	again := false
-	run := func() (workload.Sample, *burstlog.Record) {
-		got := testkit.Must(s.Run(t.Context(), workload.Request{Params: v, Seed: 3}))(t)
-		f := testkit.Must(os.Open(filepath.Join(dir, "run.bursts")))(t)
-		defer f.Close()
-		r, err := burstlog.Read(f)
-		if err != nil || len(r.Warnings) > 0 {
-			t.Fatalf("%+v, %v", r, err)
-		}
-		if replaced := strings.Contains(strings.Join(got.Warnings, "\n"),
-			"run.bursts holds the last run alone"); replaced != again {
-			t.Errorf("after an earlier run %v: %q", again, got.Warnings)
-		}
-		again = true
-		return got, r
-	}
-	patiently(t, 300*time.Millisecond, func(duration time.Duration) error {
-		v.(*Params).Duration = workload.Span{Duration: duration}
-		got, r := run()
-		busy := 0.0
-		for _, b := range r.Busy {
-			busy += b
-		}
-		asked := got.Values["demand_s"] * float64(got.Operations)
-		if int64(len(r.Busy)) != got.Operations || !strings.HasPrefix(r.Source,
-			"workload dialog, on the host's own clock; others kept threads from their CPU in ") || busy < 0.7*asked ||
-			busy > 1.6*asked {
-			return fmt.Errorf("%d bursts of %g s in %d steps that asked for %g s, from %s", len(r.Busy), busy, got.Operations,
-				asked, r.Source)
-		}
-		return nil
-	})
-	v.(*Params).Duration, v.(*Params).Policy = workload.Seconds(0.02), "fixed:50"
-	if got, r := run(); !strings.Contains(strings.Join(got.Warnings, "\n"),
-		"a prediction from it would slow the work twice") || !strings.Contains(r.Source, "emulated as fixed:50") {
-		t.Errorf("from an emulated clock: %q, %s", got.Warnings, r.Source)
-	}
-	other := filepath.Join(dir, "precious.txt")
-	testkit.OK(t, os.WriteFile(other, []byte("precious"), 0o600))
-	v.(*Params).Record = "precious.txt"
-	testkit.Refused(s.Run(t.Context(), workload.Request{Params: v}))(t, "is there and is no record of bursts")
 }
 
 // first is a CPU that can be used, as text.

@@ -3,7 +3,6 @@ package dialog
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -45,9 +44,6 @@ type plan struct {
 	Floor              float64
 	Rate               float64 // operations a second at full speed; 0 asks for a calibration
 	Seed               uint64
-	Record             bool // keep the bursts
-	Database           string
-	Source             source // of a Database
 }
 
 // The distributions, and the policy that leaves the clock alone.
@@ -62,15 +58,12 @@ func planOf(v *Params) (p plan, err error) {
 	p = plan{Packed: v.Placement == "packed", Users: v.Users, Load: v.Load, Slices: v.Slices,
 		Slice: length{v.Slice.Seconds(), v.SliceDist == exp}, Wait: length{v.Wait.Seconds(), v.WaitDist == exp},
 		Think: length{v.Think.Seconds(), v.ThinkDist == exp}, WarmUp: v.WarmUp.Seconds(), Duration: v.Duration.Seconds(),
-		Floor: v.Floor, Record: v.Record != ""}
+		Floor: v.Floor}
 	if p.CPUs, err = chosen(v.CPUs); err != nil {
 		return p, err
 	}
 	if p.Load == 0 && p.Users == 0 {
 		p.Users = len(p.CPUs)
-	}
-	if v.Database != none {
-		p.Database, p.Source = v.Database, source{Documents: v.Documents, Items: v.Items}
 	}
 	if v.Policy != none {
 		policy, err := policyOf(v.Policy, v.Check.Duration)
@@ -113,17 +106,6 @@ func (p plan) validate() error {
 	case p.Load != 0 && (p.Load < 0.05 || p.Load > 0.95):
 		return workload.Wrong("load", "open arrivals need 0.05 to 0.95 of the CPUs", "0 is a closed loop of users")
 	}
-	switch {
-	case p.Database == "":
-	case p.Slices < 2:
-		return workload.Wrong("database", "a step asks the database between its slices, and has one", "make slices 2 or more")
-	case p.Wait.Mean > 0:
-		return workload.Wrong("wait", "a step that asks a database waits as long as the query takes",
-			"leave out one of wait and database")
-	case p.Source.Documents*p.Source.Items > maxText/itemBytes:
-		return workload.Wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Source.Documents,
-			p.Source.Items), "make one of the two less")
-	}
 	// The most that can happen: all CPUs busy, or all users without thinking.
 	if n := (p.WarmUp + p.Duration) * float64(len(p.CPUs)) / p.Slice.Mean; n > maxSlices {
 		return workload.Wrong("slice", "a run could have more than a million slices",
@@ -162,18 +144,6 @@ func (p plan) Case() (model.Case, error) {
 	var err error
 	c.Policy, err = model.ParsePolicy(name)
 	return c, err
-}
-
-// maxClients bounds the connections to a database.
-const maxClients = 64
-
-// clients is how many connections a run has: one for each user, as work processes have,
-// or several for each CPU where arrivals are open.
-func (p plan) clients() int {
-	if p.Users > 0 {
-		return min(p.Users, maxClients)
-	}
-	return min(4*len(p.CPUs), maxClients)
 }
 
 // gap is the mean time between open arrivals, s.

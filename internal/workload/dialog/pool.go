@@ -14,15 +14,13 @@ import (
 type step struct {
 	rng     *rand.Rand    // closed: the user's own draws
 	work    []float64     // open: slices, s, drawn at arrival
-	waits   []float64     // or, with a database, which documents it asks for, as shares
+	waits   []float64     // s, between them
 	stage   int           // slices done
 	arrived time.Duration // intended start
 	ready   time.Duration // of the present slice
 	cpu     time.Duration
 	waited  time.Duration
-	demand  float64       // s at full speed
-	asked   time.Duration // of the present query
-	asleep  time.Duration // waited for the database
+	demand  float64 // s at full speed
 	task    model.Task
 }
 
@@ -69,8 +67,6 @@ type pool struct {
 	arrive  *rand.Rand
 	demand  *rand.Rand
 	result  reply
-	now     func() time.Duration // since the run began, for clients
-	clients clients
 	last    time.Duration // the end of the last step
 }
 
@@ -123,7 +119,7 @@ func (x *pool) begin(s *step, at time.Duration) {
 	if at >= x.end {
 		return
 	}
-	s.stage, s.arrived, s.cpu, s.waited, s.demand, s.asleep = 0, at, 0, 0, 0, 0
+	s.stage, s.arrived, s.cpu, s.waited, s.demand = 0, at, 0, 0, 0
 	x.push(at, s)
 }
 
@@ -137,7 +133,7 @@ func (x *pool) fire(now time.Duration) {
 			for k := range x.plan.Slices {
 				s.work = append(s.work, x.plan.Slice.draw(x.demand))
 				if k > 0 {
-					s.waits = append(s.waits, x.wait(x.demand))
+					s.waits = append(s.waits, x.plan.Wait.draw(x.demand))
 				}
 			}
 			s.arrived = e.at
@@ -196,15 +192,11 @@ func (x *pool) ended(u *unit, s *step, now time.Duration) {
 	if s.stage++; s.stage < x.plan.Slices {
 		wait := 0.0
 		if s.rng != nil {
-			wait = x.wait(s.rng)
+			wait = x.plan.Wait.draw(s.rng)
 		} else {
 			wait = s.waits[s.stage-1]
 		}
-		if x.plan.Database == "" {
-			x.push(now+ns(wait), s)
-		} else {
-			x.ask(s, wait, now)
-		}
+		x.push(now+ns(wait), s)
 	} else {
 		x.last = now
 		x.result.Steps++
@@ -225,23 +217,8 @@ func (x *pool) ended(u *unit, s *step, now time.Duration) {
 		x.broken = fmt.Errorf(
 			"the CPUs did not keep up: %d steps wait for one %.3g s after the last arrival; lower load, or slow "+
 				"the clock less", len(x.queue), (now - x.end).Seconds())
-		x.drop()
+		x.due, x.queue = nil, nil // all that is not on a CPU
 	}
-}
-
-// drop gives up all that is not on a CPU.
-func (x *pool) drop() {
-	x.due, x.queue = nil, nil
-	x.clients.drop()
-}
-
-// wait draws how long a step waits between two slices, s, or with a database the
-// document that it asks for, as a share of all.
-func (x *pool) wait(r *rand.Rand) float64 {
-	if x.plan.Database != "" {
-		return r.Float64()
-	}
-	return x.plan.Wait.draw(r)
 }
 
 // work is the length of a step's next slice, s at full speed.
@@ -255,9 +232,7 @@ func (x *pool) work(s *step) float64 {
 // loop is the thread of a CPU: it runs the slices that the pool hands it, and sleeps
 // between them. run does a slice's work and returns its time on the CPU; idle is called
 // when there is none.
-func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from time.Duration,
-	seconds float64) time.Duration,
-	idle func()) {
+func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, seconds float64) time.Duration, idle func()) {
 	u.bell.settle()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -272,7 +247,7 @@ func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from ti
 				x.result.Late = append(x.result.Late, (from - s.ready).Seconds())
 			}
 			x.mu.Unlock()
-			used := run(s, from, work)
+			used := run(s, work)
 			x.mu.Lock()
 			s.cpu += used
 			s.demand += work
@@ -282,7 +257,7 @@ func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from ti
 			}
 			continue
 		}
-		if x.running == 0 && len(x.due) == 0 && len(x.queue) == 0 && x.clients.busy() == 0 {
+		if x.running == 0 && len(x.due) == 0 && len(x.queue) == 0 {
 			x.ringAll() // it is over
 			return
 		}

@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/hot"
 	"hostlab/internal/model"
-	"hostlab/internal/model/burstlog"
 	"hostlab/internal/thread"
 	"hostlab/internal/worker"
 )
@@ -20,22 +19,16 @@ func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
 
 // reply is what a run gave, in seconds; of steps that began after the warm-up.
 type reply struct {
-	Rate     float64   // operations a second at full speed, where that was asked for
-	Step     []float64 // from the intended start to the end
-	CPU      []float64 // time on the CPU, inserted spins included
-	Waited   []float64 // ready, but not on a CPU
-	Demand   []float64 // work at full speed
-	Steps    int       // those of the warm-up too
-	Late     []float64 // of slices that found an idle CPU: from their moment to their start
-	Database []float64 // waited for the database
-	Query    []float64 // each of its queries
-	Span     float64   // from the end of the warm-up to that of the last step
-	HasCPU   bool
-	Process  float64          // CPU time of the process for a step, where that of threads is unknown; 0: unknown, too
-	Bursts   []burstlog.Burst `json:",omitempty"`
-	// Of a record: how long the threads had work but no CPU, and how long the CPUs were
-	// watched, both summed over the CPUs.
-	Stalled, Watched float64
+	Rate    float64   // operations a second at full speed, where that was asked for
+	Step    []float64 // from the intended start to the end
+	CPU     []float64 // time on the CPU, inserted spins included
+	Waited  []float64 // ready, but not on a CPU
+	Demand  []float64 // work at full speed
+	Steps   int       // those of the warm-up too
+	Late    []float64 // of slices that found an idle CPU: from their moment to their start
+	Span    float64   // from the end of the warm-up to that of the last step
+	HasCPU  bool
+	Process float64 // CPU time of the process for a step, where that of threads is unknown; 0: unknown, too
 }
 
 func (r *reply) add(s *step, now time.Duration) {
@@ -43,7 +36,6 @@ func (r *reply) add(s *step, now time.Duration) {
 	r.CPU = append(r.CPU, s.cpu.Seconds())
 	r.Waited = append(r.Waited, s.waited.Seconds())
 	r.Demand = append(r.Demand, s.demand)
-	r.Database = append(r.Database, s.asleep.Seconds())
 }
 
 func newServer() worker.Func {
@@ -86,15 +78,9 @@ func (p plan) run() (reply, error) {
 		return reply{}, err
 	}
 	defer x.close()
-	hire, err := x.hire()
-	if err != nil {
-		return reply{}, err
-	}
-	defer hire()
 	_, hasCPU := thread.CPUTime()
 	x.result.HasCPU = hasCPU
 	before, hasProcess := thread.ProcessCPU()
-	var mu sync.Mutex
 	// The clock starts when all threads are on their CPUs.
 	var once sync.Once
 	var start time.Time
@@ -103,26 +89,11 @@ func (p plan) run() (reply, error) {
 		if abort.Load() {
 			return nil // another one says why
 		}
-		once.Do(func() {
-			start = time.Now()
-			x.now = func() time.Duration { return time.Since(start) }
-		})
+		once.Do(func() { start = time.Now() })
 		c := newCore(clocks[side], p.Rate, start)
-		b := recorder{cpu: p.CPUs[side], on: p.Record}
-		x.loop(x.units[side], c.now, func(s *step, from time.Duration, seconds float64) time.Duration {
-			b.busy(from, c.used)
+		x.loop(x.units[side], c.now, func(s *step, seconds float64) time.Duration {
 			return c.work(&s.task, max(1, uint64(seconds*p.Rate)))
-		}, func() {
-			b.idle(c.now(), c.used)
-			c.idle()
-		})
-		end := c.now()
-		bursts := b.finish(end)
-		mu.Lock()
-		x.result.Bursts = append(x.result.Bursts, bursts...)
-		x.result.Stalled += b.stalled.Seconds()
-		x.result.Watched += end.Seconds()
-		mu.Unlock()
+		}, c.idle)
 		return nil
 	})
 	if err == nil {

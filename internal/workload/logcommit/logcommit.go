@@ -57,7 +57,6 @@ const prefix = ".hostlab-commit-"
 // Layout says what a commit meets in the file.
 type Layout string
 
-// The layouts.
 const (
 	Allocated   Layout = "allocated"   // allocated, never written: fio's
 	Extending   Layout = "extending"   // each commit makes the file longer

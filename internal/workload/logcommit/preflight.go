@@ -25,7 +25,6 @@ func (e *DirError) Error() string {
 	return fmt.Sprintf("log directory %s: %s: %s", e.Dir, e.Problem, e.Remedy)
 }
 
-// Unwrap returns the cause.
 func (e *DirError) Unwrap() error { return e.Err }
 
 const elsewhere = "name another with --log-dir"

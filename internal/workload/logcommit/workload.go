@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Workload implements workload.Workload.
 type Workload struct{ workload.Usual }
 
 // Params are the workload's parameters.

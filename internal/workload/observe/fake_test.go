@@ -226,8 +226,6 @@ func TestRefused(t *testing.T) {
 		{map[string]any{"url": "https://u:s3cret@h/", "histogram": "x"}, "parameter url: has a user or a password"},
 		{map[string]any{"url": "ftp://h/", "histogram": "x"}, "parameter url: is not an address"},
 		{map[string]any{"url": "https://h/", "histogram": "a b\xff"}, "parameter histogram: \"a b\\xff\" is not UTF-8"},
-		{map[string]any{"latency": []string{""}}, "parameter latency: names no program"},
-		{map[string]any{"latency": []string{"echo", "{level}"}}, "parameter latency: "},
 	} {
 		v, err := workload.Check(Workload{}.Describe(), c.given)
 		if err == nil {
@@ -240,7 +238,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, given := range []map[string]any{
 		{"url": "http://127.0.0.1:1/metrics", "histogram": "x"}, {"url": "h:1/metrics", "histogram": "x"},
-		{"url": "http://h/metrics", "histogram": "x", "plain_http": true}, {"latency": []string{"true"}},
+		{"url": "http://h/metrics", "histogram": "x", "plain_http": true},
 		{"dsn": "postgres://u@h/d"},
 	} {
 		v, err := workload.Check(Workload{}.Describe(), given)
@@ -308,8 +306,6 @@ func TestLacks(t *testing.T) {
 		{"queue_s", nil, ""},
 		{"latency_p99", nil, "url and histogram"},
 		{"latency_p99", page, ""},
-		{"latency", page, "a command"},
-		{"latency", map[string]any{"latency": []string{"echo", "1"}}, ""},
 		{"arrivals", nil, "does not count transactions"},
 		{"arrivals", page, ""},
 		{"energy_op_j", nil, ""}, // the runner's own

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"hostlab/internal/testkit"
 	"hostlab/internal/workload"
@@ -168,12 +167,8 @@ func TestApplication(t *testing.T) {
 	t.Parallel()
 	a := newApplication(0.01, 0.02, 0.05)
 	_, at := pageOf(t, a)
-	given := map[string]any{"service": itself(), "url": at, "histogram": "took_seconds", "for": "3s", "every": "1s",
-		"latency": []string{"echo", "0.25"}}
+	given := map[string]any{"service": itself(), "url": at, "histogram": "took_seconds", "for": "3s", "every": "1s"}
 	s, r := openSession(t, given)
-	mine := s.(*session)
-	testkit.OK(t, mine.connect(t.Context(), r.Params.(*Params)))
-	mine.teller.limit = time.Minute // a busy machine may take longer than a second to start echo
 	for range 50 {
 		a.serve(1, 0.03) // before the run
 	}
@@ -183,8 +178,7 @@ func TestApplication(t *testing.T) {
 		for range 100 {
 			a.serve(looks%2, 0.015)
 		}
-		if v, told := b.Values["latency_mean"]; told != (looks > 1) || told && math.Abs(v-0.015) > 1e-9 ||
-			b.Values["latency"] != 0.25 {
+		if v, told := b.Values["latency_mean"]; told != (looks > 1) || told && math.Abs(v-0.015) > 1e-9 {
 			t.Errorf("look %d: %+v", looks, b.Values)
 		}
 		return nil
@@ -195,15 +189,13 @@ func TestApplication(t *testing.T) {
 	// What came after the last look is not seen. A busy machine may look less often.
 	n := float64(100 * (looks - 1))
 	if looks < 2 || looks > 3 || v["transactions"] != n || v["arrivals"] != n || float64(got.Operations) != n ||
-		math.Abs(v["latency_mean"]-0.015) > 1e-9 || v["latency_p99"] <= 0.01 || v["latency_p99"] > 0.02 ||
-		v["latency"] != 0.25 {
+		math.Abs(v["latency_mean"]-0.015) > 1e-9 || v["latency_p99"] <= 0.01 || v["latency_p99"] > 0.02 {
 		t.Errorf("%d looks: %+v", looks, got)
 	}
 	if v["cpu_s"] <= 0 || math.Abs(v["cpu_per_transaction"]-v["cpu_s"]/n) > 1e-9 || got.Missing["log_wait_s"] == "" ||
 		len(got.Warnings) > 0 {
 		t.Errorf("%+v", got)
 	}
-	delete(given, "latency")
 	s, r = openSession(t, given)
 	r.Look = func(workload.Bin) error { // it restarts
 		a.mu.Lock()
@@ -221,31 +213,4 @@ func TestApplication(t *testing.T) {
 		!strings.HasPrefix(got.Missing["latency_p99"], "the application counted no request in ") {
 		t.Errorf("without requests: %v, %+v", err, got)
 	}
-}
-
-// TestTeller: a command that does not tell a time is one clear error, and so is one that takes too long.
-func TestTeller(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		command []workload.Word
-		want    string
-		limit   time.Duration
-	}{
-		{[]workload.Word{"echo", "fast"}, "the latency command: ", time.Minute},
-		{[]workload.Word{"echo", "-1"}, "which is no time in seconds", time.Minute},
-		{[]workload.Word{"echo", "1 2"}, "the latency command: ", time.Minute},
-		{[]workload.Word{"false"}, "the latency command: false: exit status 1", time.Minute},
-		{[]workload.Word{"sleep", "300"}, "took longer than its limit, 1.00 s", time.Second},
-		{[]workload.Word{"no-such-program"}, "the latency command: ", time.Minute},
-	} {
-		cfg := workload.Config{Dir: t.TempDir(), Work: t.TempDir()}
-		told := testkit.Must(newTeller(t.Context(), cfg, c.command, c.limit))(t)
-		_, err := told.read(t.Context(), workload.Request{})
-		testkit.Fails(t, err, c.want, c.command)
-		if strings.Contains(fmt.Sprint(err), "\n") {
-			t.Error(err)
-		}
-	}
-	s, r := openSession(t, map[string]any{"service": itself(), "for": "2s", "every": "1s", "latency": []string{"false"}})
-	testkit.Refused(s.Run(t.Context(), r))(t, "the latency command")
 }

@@ -14,10 +14,9 @@ import (
 
 // session keeps the connection over runs. After a run that failed it begins anew.
 type session struct {
-	cfg    workload.Config
-	on     *service.Reached // nil: not yet, or no more
-	page   *page
-	teller *teller
+	cfg  workload.Config
+	on   *service.Reached // nil: not yet, or no more
+	page *page
 }
 
 func (s *session) connect(ctx context.Context, p *Params) error {
@@ -27,11 +26,6 @@ func (s *session) connect(ctx context.Context, p *Params) error {
 	a, err := asks(p)
 	if err != nil {
 		return err
-	}
-	if len(p.Latency) > 0 {
-		if s.teller, err = newTeller(ctx, s.cfg, p.Latency, p.Every.Duration); err != nil {
-			return err
-		}
 	}
 	s.page = a.page
 	s.on, err = a.find(ctx)
@@ -46,7 +40,7 @@ func (s *session) drop() {
 	if s.page != nil {
 		s.page.close()
 	}
-	s.on, s.page, s.teller = nil, nil, nil
+	s.on, s.page = nil, nil
 }
 
 func (s *session) Close() error {
@@ -70,7 +64,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.connect(ctx, p); err != nil {
 		return out, err
 	}
-	w := &watch{ctx: ctx, on: s.on, page: s.page, teller: s.teller, request: r, every: p.Every.Duration}
+	w := &watch{ctx: ctx, on: s.on, page: s.page, request: r, every: p.Every.Duration}
 	defer func() {
 		if err != nil && !w.intact {
 			s.drop()
@@ -123,7 +117,6 @@ func (w *watch) sessions(lasts time.Duration) (whole seen, err error) {
 	whole = w.between(w.first, w.last)
 	whole.wall = rep.Wall
 	w.tell(&whole, ofReport(&rep))
-	whole.latency.told = w.told.mean(whole.latency.told)
 	return whole, nil
 }
 
@@ -150,7 +143,5 @@ func (w *watch) processes(lasts time.Duration) (whole seen, err error) {
 			return whole, err
 		}
 	}
-	whole = w.between(w.first, w.last)
-	whole.latency.told = w.told.mean(whole.latency.told)
-	return whole, nil
+	return w.between(w.first, w.last), nil
 }

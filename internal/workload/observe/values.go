@@ -26,20 +26,15 @@ type seen struct {
 }
 
 // latency is the application's, s.
-type latency struct{ p50, p99, mean, told amount }
+type latency struct{ p50, p99, mean amount }
 
-// noLatency is that of an application that tells none.
-func noLatency() latency {
-	page := unknown("the parameters url and histogram, which would show it, are not given")
-	return latency{page, page, page, unknown("the parameter latency, a command that prints it, is not given")}
-}
-
-// untold fills in what a service tells that is no database, without a page or a command: nothing.
+// untold fills in what a service tells that is no database, without a page: nothing.
 func (s *seen) untold() {
 	s.log = unknown("only a database's sessions show it")
 	s.elapsed = s.log
-	s.latency, s.transactions = noLatency(),
-		unknown("the service does not count transactions; the parameters url and histogram would count requests")
+	none := unknown("the parameters url and histogram, which would show it, are not given")
+	s.latency = latency{none, none, none}
+	s.transactions = unknown("the service does not count transactions; the parameters url and histogram would count requests")
 }
 
 // Lacks says why a service that is no database never has a response with such parameters; "": it may have it.
@@ -47,10 +42,7 @@ func Lacks(p *Params, name string) string {
 	s := seen{wall: 1}
 	s.untold()
 	if p.URL != "" {
-		s.latency.p50, s.latency.p99, s.latency.mean, s.transactions = amount{}, amount{}, amount{}, amount{is: fewest}
-	}
-	if len(p.Latency) > 0 {
-		s.latency.told = amount{}
+		s.latency, s.transactions = latency{}, amount{is: fewest}
 	}
 	s.arrivals = s.transactions
 	for _, r := range offered {
@@ -85,7 +77,6 @@ var offered = []response{
 	{low("latency_p99", "99th percentile of the latency by the application's histogram"),
 		func(s *seen) amount { return s.latency.p99 }},
 	{low("latency_mean", "Mean latency by the application's histogram"), func(s *seen) amount { return s.latency.mean }},
-	{low("latency", "Mean latency, as the command prints it"), func(s *seen) amount { return s.latency.told }},
 	{workload.Response{Name: "transactions_per_s", Title: "Transactions per second", Unit: "1/s", Better: "higher"},
 		func(s *seen) amount {
 			return amount{s.transactions.is / s.wall, s.transactions.why}

@@ -13,12 +13,10 @@ import (
 	"hostlab/internal/workload"
 )
 
-// watch is one run.
 type watch struct {
 	ctx     context.Context
 	on      *service.Reached
 	page    *page
-	teller  *teller
 	request workload.Request
 	every   time.Duration
 
@@ -26,7 +24,6 @@ type watch struct {
 	own         int64          // process or thread of the service that serves our session; 0: none, or not known
 	noQueue     string         // why the wait for a CPU is not known
 	first, last point
-	told        mean
 	failed      error // of a look
 	harm        error // what Look said
 	intact      bool  // it was cancelled, and the next run can go on with the same connection
@@ -37,17 +34,6 @@ type point struct {
 	at         time.Time
 	cpu, queue float64    // s
 	requests   *histogram // nil: no page
-	latency    float64    // as the command tells it, s, since the point before
-}
-
-// mean is that of numbers which hold for some seconds each.
-type mean struct{ sum, wall float64 }
-
-func (m mean) mean(none amount) amount {
-	if m.wall <= 0 {
-		return none
-	}
-	return amount{is: m.sum / m.wall}
 }
 
 // open begins to count what processes use.
@@ -103,7 +89,6 @@ func (w *watch) lost(cause error) error {
 	return fmt.Errorf("the session with %s was lost%s: %w", w.on.Of.Name, w.after(), cause)
 }
 
-// read reads all counters.
 func (w *watch) read() (p point, err error) {
 	if w.meter != nil {
 		r, err := w.meter.Read()
@@ -119,12 +104,7 @@ func (w *watch) read() (p point, err error) {
 	}
 	p.at = time.Now()
 	if w.page != nil {
-		if p.requests, err = w.page.read(w.ctx); err != nil {
-			return p, err
-		}
-	}
-	if w.teller != nil && !w.first.at.IsZero() {
-		p.latency, err = w.teller.read(w.ctx, w.request)
+		p.requests, err = w.page.read(w.ctx)
 	}
 	return p, err
 }
@@ -146,10 +126,6 @@ func (w *watch) look(s *explain.Stretch) error {
 	bin := w.between(w.last, p)
 	if w.on.Source != nil {
 		w.tell(&bin, w.ofStretch(s))
-	}
-	if w.teller != nil {
-		bin.latency.told = amount{is: p.latency}
-		w.told.sum, w.told.wall = w.told.sum+p.latency*bin.wall, w.told.wall+bin.wall
 	}
 	w.last = p
 	if w.request.Look == nil || bin.wall < w.every.Seconds()/2 { // a short rest says little

@@ -15,7 +15,6 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Workload implements workload.Workload.
 type Workload struct{ workload.Usual }
 
 // first is how many blocks of a study have short periods: harm shows early in them.
@@ -48,9 +47,6 @@ type Params struct {
 	PlainHTTP bool `toml:"plain_http"`
 	// with url: the histogram of the application's latency, such as http_request_duration_seconds; its series are added up
 	Histogram string `toml:"histogram"`
-	// a program with its arguments, without a shell, that prints one number at each look: the application's latency in
-	// seconds
-	Latency []workload.Word `toml:"latency"`
 }
 
 func (Workload) Describe() workload.Description {
@@ -61,7 +57,7 @@ func (Workload) Describe() workload.Description {
 			"seen after the run began. CPU time and the wait for a CPU are of all processes of the service, as the kernel counts them, " +
 			"without those of hostlab's own session. A database tells its transactions, its log waits and for how long its sessions ran " +
 			"statements, commits included: PostgreSQL counts that from 14 on, of others it is sampled. An application tells its latency " +
-			"by a histogram at a URL (Prometheus' text format), or by a command. Percentiles are interpolated within a bucket of that " +
+			"by a histogram at a URL (Prometheus' text format). Percentiles are interpolated within a bucket of that " +
 			"histogram, so its buckets limit them. Arrivals are requests that the histogram counts, else transactions that ended: those " +
 			"of clients that wait for each answer follow the service's own speed, so that a study takes the load of the period before. " +
 			"Energy per operation (energy_op_j) is that of a transaction.",
@@ -73,11 +69,7 @@ func (Workload) Describe() workload.Description {
 }
 
 func (Workload) Validate(cfg workload.Config) error {
-	p := cfg.Params.(*Params)
-	_, err := asks(p)
-	if len(p.Latency) > 0 {
-		err = errors.Join(err, validateCommand(cfg, p.Latency))
-	}
+	_, err := asks(cfg.Params.(*Params))
 	return err
 }
 
@@ -143,7 +135,6 @@ func (Workload) Needs(ctx context.Context, params workload.Params) error {
 	return found(of != nil, err)
 }
 
-// found is the error of a service that is not there.
 func found(there bool, err error) error {
 	switch {
 	case err != nil:
@@ -168,7 +159,6 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 	return s, nil
 }
 
-// find reaches what is asked for.
 func (a asked) find(ctx context.Context) (*service.Reached, error) {
 	servers := host.Servers(ctx)
 	if a.dsn != nil {

@@ -128,7 +128,6 @@ func (s *Session) Snapshot() (Snapshot, error) {
 	return *r.Snapshot, nil
 }
 
-// ask sends a request.
 func (s *Session) ask(q request) (r reply, err error) {
 	hung := time.AfterFunc(s.wait, s.kill)
 	err = s.worker.Call(q, &r)

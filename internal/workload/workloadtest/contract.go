@@ -48,7 +48,6 @@ const Some = -1
 // a busy one has been seen to take two seconds.
 const soon = 5 * time.Second
 
-// Contract tests that w keeps the contract.
 func Contract(t *testing.T, w workload.Workload, cfg Config) {
 	t.Run("description", func(t *testing.T) { description(t, w) })
 	t.Run("runs", func(t *testing.T) { newBench(t, w, cfg).runs(t) })

@@ -113,9 +113,8 @@ func (d *Database) Load(ctx context.Context, size int, seed uint64) (err error) 
 			"%w; PostgreSQL's contributed modules may be missing: install postgresql-contrib, and a server built "+
 				"with libxml", d.postgres.Explain(ctx, err))
 	}
-	rows := database.Table{Name: "orders", Columns: []string{"id", "doc"}, Rows: int64(t.Rows()),
-		Row: func(n int64) []any { return []any{n + 1, t.Row(int(n))} }}
-	if err := rows.Copy(ctx, d.conn); err != nil {
+	rows := pgx.CopyFromSlice(t.Rows(), func(n int) ([]any, error) { return []any{n + 1, t.Row(n)}, nil })
+	if _, err := d.conn.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"id", "doc"}, rows); err != nil {
 		return err
 	}
 	if _, err := d.conn.Exec(ctx, "ANALYZE orders"); err != nil {
