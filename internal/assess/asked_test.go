@@ -85,7 +85,7 @@ func TestAlone(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	m.Report.Wall, m.Full[0].Share, m.Interpreter = 11, 1, &Interpreter{7, 3}
-	if list := m.turns(); len(m.alone()) != 0 || len(list) != 1 || !strings.Contains(list[0].Text, "each time that 2 more have work they wait some 5 ms") {
+	if list := m.turns(); len(m.alone()) != 0 || len(list) != 1 || !strings.Contains(list[0].Text, "wait some 5 ms each time for it (GIL)") {
 		t.Errorf("%+v", list)
 	}
 	m.Full[0].Share, m.Interpreter = 0.9, nil

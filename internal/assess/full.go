@@ -95,8 +95,8 @@ func (m *Minute) turns() []explain.Finding {
 	if at < 1.5 { // the others wait for it, each time for 5 ms (sys.getswitchinterval), and may have next to no work
 		return []explain.Finding{{Parameter: "one interpreter", Part: explain.DatabaseCPU, Number: used, Unit: "CPUs", N: -1,
 			Plain: true, AtMost: result.Finite(1), Unseen: "it does not show what its clients wait for",
-			Text: fmt.Sprintf("%s of Python always computes, and each time that %d more have work they wait some 5 ms for it (GIL)",
-				m.Full[0].called(), m.Interpreter.Threads-1),
+			Text: fmt.Sprintf("one thread of Python, %s, always computes, and others that have work wait some 5 ms each time for it (GIL)",
+				m.Full[0].called()),
 			Step: "have a process of its own do what that thread does, or have it pause"}}
 	}
 	parallel := min(at, float64(m.Host.CPUs))

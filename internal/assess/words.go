@@ -210,8 +210,8 @@ func (m *Minute) first(levers []lever.Lever) *lever.Lever {
 	slices.SortStableFunc(best, func(a, b lever.Lever) int {
 		return cmp.Compare(slices.Index(lever.Verdicts, a.Verdict), slices.Index(lever.Verdicts, b.Verdict))
 	})
-	best = append(best, ofTime(open, func(l *lever.Lever) bool { // nobody buys what is known to give nothing
-		return l.Bounded() && *l.AtMost > much && (l.Estimate == nil || *l.Estimate >= lever.Nothing)
+	best = append(best, ofTime(open, func(l *lever.Lever) bool { // nobody buys a device for which it does not wait
+		return l.Bounded() && *l.AtMost > much && (l.Share == nil || *l.Share >= lever.Nothing)
 	})...)
 	if len(best) == 0 {
 		return nil

@@ -41,6 +41,8 @@ func TestVerdicts(t *testing.T) {
 		l.Gains(likely, low, likely, high)
 		return l
 	}
+	queued, elsewhere := gain(lever.CPUs, 0, 0, 0.46, "hostlab watch"), gain(lever.Data, 0, 0, 0.46, "x")
+	queued.Share = new(0.46)
 	bounded, open := lever.Lever{Name: lever.Idle}, lever.Lever{Name: lever.Idle}
 	bounded.Limit(nil, 0.02)
 	open.Unseen(nil)
@@ -75,7 +77,7 @@ func TestVerdicts(t *testing.T) {
 			[]lever.Lever{gain(lever.Clock, 0, 0.03, 0.3, ""), gain(lever.Log, 0, 0, 1, "hostlab run log-device")},
 			`PostgreSQL computes for 100 % of its active time. Let its CPUs run at a faster clock: likely 3.0 % less time, at most 30 % (not certain).`},
 		"only a bound": {minute(parts(54, 46, 0, 0, 0, 0)), service.Database,
-			[]lever.Lever{gain(lever.CPUs, 0, 0, 0.46, "hostlab watch"), gain(lever.Log, 0, 0, 1, "x"), open},
+			[]lever.Lever{elsewhere, queued, gain(lever.Log, 0, 0, 1, "x"), open},
 			`PostgreSQL computes for 54 % of its active time; wait for a CPU 46 %. Give it more CPUs: at most 46 % less time. First: run "hostlab watch".`},
 		"a bound that is no reason": {minute(parts(92, 8, 0, 0, 0, 0)), service.Database, []lever.Lever{gain(lever.CPUs, 0, 0.01, 0.08, "x")},
 			`PostgreSQL computes for 92 % of its active time; wait for a CPU 8.0 %. What was measured here could save at most 8.0 % of active time, and likely less.`},

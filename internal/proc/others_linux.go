@@ -61,7 +61,7 @@ func Shares(pid, with int) Sharing {
 	case one == "" || other == "":
 	case one != other:
 		s.By = ByGroup
-	case one == "/" && strings.TrimSpace(string(enabled)) == "1" && session(pid) != session(with): // sched(7), The autogroup feature
+	case one == "/" && strings.TrimSpace(string(enabled)) == "1" && session(pid) != "" && session(pid) != session(with): // sched(7), The autogroup feature: not of the kernel
 		s.By = BySession
 	default:
 		s.By = ByThread
