@@ -27,8 +27,8 @@ func TestMetrics(t *testing.T) {
 			Takers:   []assess.Taker{{Taker: proc.Taker{Name: fmt.Sprintf("p%d\x1b[31m", i), Seconds: 2}}},
 			Report: explain.Report{Wall: 10, Busy: 8, Elapsed: 10, Transactions: 50,
 				Events: []explain.Event{{Name: "x", Part: explain.LogWait, Seconds: 6, Count: 50}}, Parts: []explain.Part{
-				{Name: explain.LogWait, Seconds: 6, Source: "x", Share: result.Estimate{Value: 0.6, Low: 0.5, High: 0.7, N: 9}},
-				{Name: explain.Idle, Seconds: 2, Source: "x"}, {Name: explain.DatabaseCPU, Seconds: 2, Source: "x"}}}}
+					{Name: explain.LogWait, Seconds: 6, Source: "x", Share: result.Estimate{Value: 0.6, Low: 0.5, High: 0.7, N: 9}},
+					{Name: explain.Idle, Seconds: 2, Source: "x"}, {Name: explain.DatabaseCPU, Seconds: 2, Source: "x"}}}}
 		m.add("db", midnight, x, standing{})
 	}
 	m.add("db", midnight, &assess.Minute{Unseen: map[string]string{}, Report: explain.Report{Transactions: -1}}, standing{&Rise{Ratio: 1.25}, true, 0.004, 0.005})
