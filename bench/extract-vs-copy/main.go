@@ -1,6 +1,6 @@
 // Extract-vs-copy compares how fast the workload extract reads PostgreSQL, with no
-// work of its own, in packages and with one statement, with COPY ... TO STDOUT through psql into a file, on the same
-// server and rows. All run in every round, in random order.
+// work of its own, with COPY ... TO STDOUT through psql into a file, on the same server and rows. Both run in every
+// round, in random order.
 package main
 
 import (
@@ -29,24 +29,21 @@ func compare(ctx context.Context, rows, size int, p rounds.Plan) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	params := map[string]workload.Params{}
-	for _, read := range []string{"application", "server"} {
-		v, err := workload.Check(client.Extract{}.Describe(), map[string]any{"engine": "postgres", "rows": int64(rows), "package": int64(size), "tables": int64(1), "work": int64(0), "mode": read})
-		if err != nil {
-			return err
-		}
-		params[read] = v
+	params, err := workload.Check(client.Extract{}.Describe(), map[string]any{"engine": "postgres", "rows": int64(rows),
+		"package": int64(size), "tables": int64(1), "work": int64(0)})
+	if err != nil {
+		return err
 	}
-	s, err := client.Extract{}.Open(ctx, workload.Config{Params: params["application"], Work: work})
+	s, err := client.Extract{}.Open(ctx, workload.Config{Params: params, Work: work})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	ours := func(read string) (float64, error) {
-		got, err := s.Run(ctx, workload.Request{Params: params[read], Seed: 1})
+	ours := func() (float64, error) {
+		got, err := s.Run(ctx, workload.Request{Params: params, Seed: 1})
 		return got.Values["duration"], err
 	}
-	if _, err := ours("application"); err != nil { // loads the table
+	if _, err := ours(); err != nil { // loads the table
 		return err
 	}
 	socket, err := psql.Socket(work)
@@ -55,8 +52,7 @@ func compare(ctx context.Context, rows, size int, p rounds.Plan) error {
 	}
 	theirs := func() (float64, error) { return unload(ctx, socket, filepath.Join(work, "psql.txt")) }
 	kinds := []rounds.Kind{
-		{Name: "packages", Run: func() (float64, error) { return ours("application") }},
-		{Name: "one statement", Run: func() (float64, error) { return ours("server") }},
+		{Name: "packages", Run: ours},
 		{Name: "psql", Run: theirs},
 		{Name: "psql again", Run: theirs},
 	}
