@@ -310,7 +310,7 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	if !named {
 		return out, nil
 	}
-	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Write && blocked && through(id.PID, fd) {
+	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Write && through(id.PID, fd) {
 		out.Kind = Sync
 	}
 	if out.Kind == Peer {
