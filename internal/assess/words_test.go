@@ -28,6 +28,13 @@ func TestHardlySeen(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 0.2, explain.RunQueue: 0.2})
 	m.Service, m.Why = service.Service{Kind: service.Database, Name: "MariaDB", PID: 7}, "no socket file shows"
 	testkit.Has(t, m.Verdict(nil), "It was active for only 400 ms of 60.0 s; whether its sessions wait, as for locks, does not show")
+	more := lever.Lever{Name: lever.CPUs}
+	more.Gains(0.3, 0.2, 0.3, 0.5)
+	for i := range m.Report.Parts[2:] { // all but on CPU and wait for a CPU
+		m.Report.Parts[2+i].Source = ""
+	}
+	m.Report.Busy = 12 // of it a fifth of one session: who knows what else it waited for
+	testkit.Has(t, m.Verdict([]lever.Lever{more}), "does not show: run hostlab as root, or let this user in.")
 }
 
 func TestVerdicts(t *testing.T) {
