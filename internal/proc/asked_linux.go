@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +111,7 @@ func askedInet(all []*inetSocket) map[uint64]string {
 // Listener is the process that listens at an address of the network of another, which asked it; 0: none is seen, as of
 // another host's.
 func Listener(asker int, address string) int {
-	inodes := map[uint64]bool{}
+	inodes, accepted := map[uint64]bool{}, map[uint64]bool{}
 	plain, udp := strings.CutSuffix(address, OverUDP)
 	if host, text, err := net.SplitHostPort(plain); err == nil && !strings.HasPrefix(address, "/") {
 		port, _ := strconv.ParseUint(text, 10, 16)
@@ -120,22 +121,45 @@ func Listener(asker int, address string) int {
 		}
 		inodes = listensAt(inets[over](asker), net.ParseIP(host), port)
 	} else {
+		own := socketsOf([]int{asker})
 		for _, x := range unixSockets() {
-			if x.name == address && x.peer == 0 {
-				inodes[x.inode] = true
+			if x.name == address {
+				inodes[x.inode], accepted[x.inode] = x.peer == 0, own[x.peer]
 			}
 		}
 	}
-	first := 0
+	var listen, serve []int
 	all, _ := Numbers()
-	for _, pid := range all { // the first, as children have it, too; process 1 keeps sockets for those that it starts
+	for _, pid := range all {
 		for inode := range sockets(pid) {
-			if inodes[inode] && (first == 0 || first == 1) {
-				first = pid
+			if inodes[inode] {
+				listen = append(listen, pid)
+			}
+			if accepted[inode] {
+				serve = append(serve, pid)
 			}
 		}
 	}
-	return first
+	return listener(listen, serve, func(pid int) int { p, _ := Read(pid); return p.Parent })
+}
+
+// listener is one of those that listen at a name: servers of several containers may have the same one. It has accepted a
+// connection itself, or has started who did; else it is the first, as children have its socket, too, and process 1 keeps
+// sockets for those that it starts.
+func listener(listen, serve []int, parent func(int) int) int {
+	for _, pid := range serve {
+		for _, at := range []int{parent(pid), pid} {
+			if at > 1 && slices.Contains(listen, at) {
+				return at
+			}
+		}
+	}
+	for i, pid := range listen {
+		if pid != 1 || i == len(listen)-1 {
+			return pid
+		}
+	}
+	return 0
 }
 
 // listensAt are the sockets that listen at a port of an address, if the network has that: the server's end of a

@@ -20,3 +20,13 @@ func TestLost(t *testing.T) {
 		testkit.Is(t, want, r.Lost)
 	}
 }
+
+// TestListener: of several that listen at one name, it is who has accepted a connection, or has started who did.
+func TestListener(t *testing.T) {
+	parent := func(pid int) int { return map[int]int{21: 20, 20: 1}[pid] }
+	for want, serve := range map[int][]int{10: nil, 20: {21}, 30: {30}} {
+		testkit.Is(t, want, listener([]int{1, 10, 20, 30}, serve, parent), serve)
+	}
+	testkit.Is(t, 1, listener([]int{1}, nil, parent))
+	testkit.Is(t, 0, listener(nil, []int{21}, parent))
+}
