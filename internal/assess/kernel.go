@@ -89,6 +89,8 @@ const longestFault = 200e-6
 // enoughSamples are those from which a share of them says something.
 const enoughSamples = 50
 
+const workOfKernel = "work of the kernel"
+
 // works says for what the kernel mostly works, if that may be less.
 func (m *Minute) works() []explain.Finding {
 	k := m.Kernel
@@ -112,7 +114,7 @@ func (m *Minute) works() []explain.Finding {
 	}
 	of := float64(samples) / float64(k.Samples)
 	share := lever.Unit(of * cpu.Value)
-	return []explain.Finding{{Parameter: "work of the kernel", Part: explain.DatabaseCPU, Number: of, Unit: "of CPU time",
+	return []explain.Finding{{Parameter: workOfKernel, Part: explain.DatabaseCPU, Number: of, Unit: "of CPU time",
 		N: int64(samples), Explains: &share,
 		AtMost: result.Finite(lever.Unit(cpu.High + m.share(explain.RunQueue).High)),
 		Unseen: "it does not show what that costs its own code, by cold caches and by memory that a hypervisor gives anew",

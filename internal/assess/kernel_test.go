@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/testkit"
 	"hostlab/internal/trace"
 )
@@ -31,5 +32,16 @@ func TestWorks(t *testing.T) {
 		if got := strings.Join(says, "; "); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestWorksAndLevers: it comes before a lever that is worthwhile only where it takes most of the time.
+func TestWorksAndLevers(t *testing.T) {
+	for forks, first := range map[int]string{300: lever.Neighbour, 900: workOfKernel} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 76, explain.RunQueue: 24})
+		m.Kernel = &Kernel{Samples: 1000, Works: map[trace.Work]int{trace.Processes: forks, trace.OwnCode: 1000 - forks}}
+		l := lever.Lever{Name: lever.Neighbour}
+		l.Gains(0.1, 0.1, 0.1, 0.1)
+		testkit.Is(t, first, m.First([]lever.Lever{l}))
 	}
 }

@@ -81,8 +81,11 @@ var touched = map[string]explain.PartName{lever.Log: explain.LogWait, lever.Data
 // before reports that a setting of the server comes before a lever: it takes more, or its counter says that it makes
 // the very waits that the lever would shorten. Needless work, and what a counter says, goes before CPUs are bought for
 // it, and what a counter says before what is only possible. CPUs that the host has and the service may not use cost
-// nothing.
+// nothing. What a program does by its design comes before what is worthwhile only if it takes most of the time.
 func (m *Minute) before(f explain.Finding, l *lever.Lever) bool {
+	if l != nil && l.Verdict == lever.Worthwhile && f.Parameter == workOfKernel && explains(f) < half {
+		return false
+	}
 	return l == nil || explains(f) >= *l.Estimate || f.Plain && touched[l.Name] == f.Part ||
 		weight(f) >= lever.Margin && (*l.Estimate < lever.Margin || l.Verdict != lever.Worthwhile ||
 			l.Name == lever.CPUs && !m.Host.Bound() && (f.Plain || f.Part == explain.DatabaseCPU))
