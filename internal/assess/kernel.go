@@ -23,8 +23,8 @@ type Kernel struct {
 
 // kernelWork samples what the kernel does.
 type kernelWork struct {
-	began []proc.Stat // the service's processes
-	seen  []trace.Doing
+	began []proc.Stat         // the service's processes
+	seen  map[trace.Doing]int // samples
 }
 
 func (k *kernelWork) watch(ctx context.Context, s *service.Service, lasts time.Duration) {
@@ -58,10 +58,10 @@ func (k *kernelWork) fill(m *Minute, s *service.Service) {
 			m.Kernel.Faults -= k.began[i].Faults
 		}
 	}
-	for _, d := range k.seen {
+	for d, n := range k.seen {
 		if own[d.PID] || own[d.Parent] {
-			m.Kernel.Samples += d.Samples
-			m.Kernel.Works[d.Work] += d.Samples
+			m.Kernel.Samples += n
+			m.Kernel.Works[d.Work] += n
 		}
 	}
 }

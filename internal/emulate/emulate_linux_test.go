@@ -196,7 +196,7 @@ func TestGovernorKilled(t *testing.T) {
 	_ = e.Close()
 }
 
-// A process that has the number of a member which has ended is none of ours to stop.
+// Another process may have the number of a member that has ended: nobody stops that one.
 func TestNumberIsGivenAnew(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	testkit.OK(t, cmd.Start())

@@ -7,10 +7,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/lazyre"
 )
 
 // mostGroups is how many control groups below one are read: a host of containers has thousands.
@@ -223,7 +224,7 @@ func (c Census) Takers(before Census, ours func(s Stat, group string) bool) (lis
 
 // errand matches threads of the kernel that work for no program, and leave their CPU to others like one: who merges
 // pages, who makes large ones, and who compares the disks of an array.
-var errand = regexp.MustCompile(`^(ksmd|khugepaged|kcompactd\d+|md\d+_(resync|recovery|check|reshape))$`)
+var errand = lazyre.New(`^(ksmd|khugepaged|kcompactd\d+|md\d+_(resync|recovery|check|reshape))$`)
 
 // entrances let people in, who need them to look for a cause: nobody slows them down.
 var entrances = []string{"sshd", "login", "systemd"}

@@ -1,10 +1,9 @@
 package trace
 
-// Doing is what a process did when CPUs were looked at.
+// Doing is what a process does with its CPU time.
 type Doing struct {
 	PID, Parent int
 	Work        Work
-	Samples     int
 }
 
 // Work is its own code, or what the kernel does for it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -31,8 +30,8 @@ const (
 	callsRoom = 1 << 14
 )
 
-// Calls samples what all processes do with their CPU time. An *Unavailable is a kernel or user for which that cannot be.
-func Calls(ctx context.Context, lasts time.Duration) (list []Doing, err error) {
+// Calls counts samples of what all processes do with their CPU time. An *Unavailable is a kernel or user for which that cannot be.
+func Calls(ctx context.Context, lasts time.Duration) (seen map[Doing]int, err error) {
 	cpus, err := online(host.Tree{})
 	if err != nil {
 		return nil, err
@@ -73,19 +72,14 @@ func sampler(cpu int, rate, bits uint64, program *ebpf.Program) (int, error) {
 	return fd, nil
 }
 
-// doings are what was seen, by process and work.
-func doings(o *callsObjects) (list []Doing, err error) {
+// doings are the samples of each.
+func doings(o *callsObjects) (map[Doing]int, error) {
+	seen := map[Doing]int{}
 	var key callsDoing
 	var n uint64
 	all := o.Doings.Iterate()
 	for all.Next(&key, &n) {
-		d := Doing{PID: int(key.Tgid), Parent: int(key.Parent), Work: kernelWorks[key.Call]}
-		same := func(x Doing) bool { return x.PID == d.PID && x.Parent == d.Parent && x.Work == d.Work }
-		i := slices.IndexFunc(list, same)
-		if i < 0 {
-			i, list = len(list), append(list, d)
-		}
-		list[i].Samples += int(n) //nolint:gosec // of some minutes
+		seen[Doing{int(key.Tgid), int(key.Parent), kernelWorks[key.Call]}] += int(n) //nolint:gosec // of some minutes
 	}
-	return list, all.Err()
+	return seen, all.Err()
 }

@@ -20,9 +20,9 @@ func TestCalls(t *testing.T) {
 	t.Cleanup(func() { _ = shell.Process.Kill(); _ = shell.Wait() })
 	list := testkit.Must(Calls(t.Context(), 3*time.Second))(t)
 	seen := map[Work]int{}
-	for _, d := range list {
+	for d, n := range list {
 		if d.PID == shell.Process.Pid || d.Parent == shell.Process.Pid {
-			seen[d.Work] += d.Samples
+			seen[d.Work] += n
 		}
 	}
 	if kernel := seen[Processes] + seen[Faults]; kernel < seen[OwnCode] {

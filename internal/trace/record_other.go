@@ -20,6 +20,6 @@ func Record(context.Context, Config) (*Result, error) {
 }
 
 // Calls needs Linux.
-func Calls(context.Context, time.Duration) ([]Doing, error) {
+func Calls(context.Context, time.Duration) (map[Doing]int, error) {
 	return nil, &Unavailable{"what the kernel does for a program is seen on Linux alone"}
 }

@@ -49,6 +49,7 @@ type watched struct {
 	from          time.Time        // of that; zero: there was none
 	ran           time.Duration    // on a CPU or ready for one by then
 	files         files            // until the next census
+	writes        map[int64]bool   // descriptors, and whether each write there waits for its device; likewise
 	faults        string           // pages that were read for it since then, at the first look
 }
 
@@ -127,7 +128,7 @@ func (w *Watcher) count(now time.Time) {
 			t := w.threads[id]
 			if t == nil {
 				t = &watched{dir: fmt.Sprintf("/proc/%d/task/%d/", pid, tid), syscall: -1, stat: -1, files: files{},
-					looks: map[Wait]float64{}}
+					writes: map[int64]bool{}, looks: map[Wait]float64{}}
 				w.threads[id] = t
 			} else if !t.active() {
 				if err := t.open(); err == nil {
@@ -135,6 +136,7 @@ func (w *Watcher) count(now time.Time) {
 				}
 			}
 			clear(t.files)
+			clear(t.writes)
 			t.faults = ""
 			ran, err := w.ran(id)
 			switch idle := err == nil && ran == t.ran; {
@@ -310,8 +312,15 @@ func (w *Watcher) wait(id Thread, t *watched) (Wait, error) {
 	if !named {
 		return out, nil
 	}
-	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Write && through(id.PID, fd) {
-		out.Kind = Sync
+	if out = out.on(t.files.of(id.PID, fd), number); out.Kind == Write {
+		is, known := t.writes[fd]
+		if !known {
+			is = through(id.PID, fd)
+			t.writes[fd] = is
+		}
+		if is {
+			out.Kind = Sync
+		}
 	}
 	if out.Kind == Peer {
 		server := w.sockets.server(id.PID, fd, out.On)
