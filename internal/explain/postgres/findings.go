@@ -289,11 +289,14 @@ const logged = 1e-5
 
 // habits: what is logged of each statement, and what looking at each step of it takes.
 func (f *findings) habits() (x explain.Finding, ok bool) {
-	x = f.Habits([]explain.Habit{{Name: "auto_explain.log_analyze", Value: "on"}, {Name: "log_statement", Value: "all", Each: logged},
-		{Name: "log_min_duration_statement", Value: "0", Each: logged}, {Name: "log_duration", Value: "on", Each: logged}},
-		float64(f.Transactions))
+	all := []explain.Habit{{Name: "log_statement", Value: "all", Each: logged},
+		{Name: "log_min_duration_statement", Value: "0", Each: logged}, {Name: "log_duration", Value: "on", Each: logged}}
+	if f.setting("auto_explain.log_min_duration") != "-1" { // else it explains nothing
+		all = append([]explain.Habit{{Name: "auto_explain.log_analyze", Value: "on"}}, all...)
+	}
+	x = f.Habits(all, float64(f.Transactions))
 	x.Step = "alter system reset " + x.Parameter + "; select pg_reload_conf()"
-	return x, x.Text != "" && f.setting("auto_explain.log_min_duration") != "-1"
+	return x, x.Text != ""
 }
 
 // cache: a page that is not in shared_buffers is copied from the kernel's page cache, which takes CPU time and no

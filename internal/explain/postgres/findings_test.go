@@ -127,6 +127,8 @@ func TestFindings(t *testing.T) {
 		"few statements that are compiled":  {brief, ""},
 		"statements that are logged": {report(0.1, map[string]string{"log_statement": "all", "log_duration": "off"}, nil),
 			"log_statement: with log_statement = all each statement takes longer, 16 statements a second; alter system reset log_statement; select"},
+		"logged, and nothing explained": {report(0.1, map[string]string{"log_statement": "all", "auto_explain.log_analyze": "on",
+			"auto_explain.log_min_duration": "-1"}, nil), "log_statement: with log_statement = all each statement takes longer"},
 		"long statements that are logged": {report(100, map[string]string{"log_statement": "all"}, nil), ""},
 		"statements that are explained": {report(100, map[string]string{"auto_explain.log_analyze": "on", "auto_explain.log_min_duration": "0"}, nil,
 			explain.Part{Name: explain.DatabaseCPU, Seconds: 90}),
